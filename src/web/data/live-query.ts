@@ -2,7 +2,7 @@ import type { TypedDocumentString } from '../documents.generated.ts'
 import type { GatewayClient, QueryResult } from './gateway-client.ts'
 import { RetryTimer } from './retry-timer.ts'
 
-/** A query that runs again when the data has changed, and when it was refused for the time being. */
+/** A query that runs again when the data has changed, and after a temporary failure. */
 export interface LiveQuery {
   /** Runs the query again: immediately, or when the run in progress has ended. */
   refresh(): void

@@ -1,29 +1,29 @@
 import type { CombinedError } from '@urql/core'
 
-/** Pauses before a request is made again, in milliseconds: the first one, and the longest. */
+/** Initial and maximum backoff, in milliseconds. */
 const pauses = { first: 1_000, longest: 60_000 } as const
-/** Statuses of a refusal that may pass by waiting: of the gateway, and of a proxy before it. */
+/** HTTP statuses of temporary failures, of the gateway or of a proxy in front of it. */
 const passingStatuses: readonly number[] = [429, 502, 503, 504]
 
-/** Makes a request again that has failed for the time being, after pauses that grow, and while the page is visible. */
+/** Retries a request after temporary failures, with exponential backoff, and only while the page is visible. */
 export class RetryTimer {
   private timer: ReturnType<typeof setTimeout> | undefined
   private failures = 0
   private readonly run: () => void
 
-  /** @param run makes the request; the timer is to be told its result */
+  /** @param run makes the request, whose result must be passed to {@link ended} */
   constructor(run: () => void) {
     this.run = run
   }
 
-  /** Notes the result of a request: without an error, or with one that will not pass, it is not made again. */
+  /** Handles the result of a request: schedules a retry after a temporary error only. */
   ended(error: CombinedError | undefined): void {
     this.cancel()
     if (error === undefined || !mayPass(error)) this.failures = 0
     else this.wait(Math.max((retryAfter(error) ?? 0) * 1000, this.nextPause()))
   }
 
-  /** The request is made for another reason, or is not needed any more. */
+  /** Cancels the retry: another request replaces it, or it is not needed any more. */
   cancel(): void {
     clearTimeout(this.timer)
   }
@@ -34,19 +34,19 @@ export class RetryTimer {
 
   private wait(milliseconds: number): void {
     const fire = (): void => (isPageHidden() ? this.wait(milliseconds) : this.run())
-    // Pages that failed together do not ask together.
+    // Jitter, so that pages that failed together do not retry together.
     this.timer = setTimeout(fire, milliseconds * (1 + Math.random() / 4))
   }
 }
 
-/** Returns after how many seconds a refused request may be made again; null where that is not told. */
+/** Returns the seconds of a Retry-After header; null without one. */
 export function retryAfter(error: CombinedError | undefined): number | null {
   const { headers } = responseOf(error)
   const told = headers?.get('retry-after') ?? ''
   return /^\d{1,4}$/.test(told) ? Number(told) : null
 }
 
-/** Tells whether a request that failed may be answered later. One without a response has not reached the gateway. */
+/** Returns whether an error is temporary. A network error without a response means that the gateway was not reached. */
 function mayPass(error: CombinedError): boolean {
   const { status } = responseOf(error)
   return status === undefined ? error.networkError !== undefined : passingStatuses.includes(status)
@@ -56,7 +56,7 @@ function responseOf(error: CombinedError | undefined): Partial<Response> {
   return (error?.response ?? {}) as Partial<Response>
 }
 
-/** Tells whether the page is hidden. Outside of a browser there is none. */
+/** Returns whether the page is hidden; false outside a browser. */
 function isPageHidden(): boolean {
   return 'document' in globalThis && document.visibilityState === 'hidden'
 }

@@ -16,7 +16,7 @@ export interface ListPage<Row> {
 
 /** Maximum number of points of a series in one query. */
 const mostPoints = 2_000
-/** How often a request is made again that was refused for the time being. */
+/** Maximum number of retries of a temporarily refused request. */
 const mostRetries = 5
 
 type Points = NonNullable<VaultEquityQuery['vault']>['equity']
@@ -62,7 +62,7 @@ export async function readWholeSeries(client: GatewayClient, window: Window): Pr
   return [...earlier, ...(await readWholeSeries(client, { ...window, since: middle }))]
 }
 
-/** Runs a query once, and again where the gateway tells when it would answer. */
+/** Runs a query, and retries it after the pause that the gateway requests. */
 export async function readOnce<Data, Variables>(
   client: GatewayClient,
   document: TypedDocumentString<Data, Variables>,
