@@ -76,6 +76,18 @@ describe.each([
     expect(await askedWithin(600)).toEqual([0, 1, 3, 7, 15, 31])
   })
 
+  test('is not asked again before Retry-After when the data changes', async () => {
+    failure = refused(429, { 'retry-after': '7' })
+    const asking = open()
+    for (let second = 1; second <= 6; second++) {
+      await askedWithin(1)
+      asking.refresh()
+    }
+    expect(await askedWithin(0)).toEqual([0])
+    failure = null
+    expect(await askedWithin(2)).toEqual([0, 7])
+  })
+
   test('begins with the first pause again after an answer, and waits for a minute at most', async () => {
     failure = refused(503)
     const asking = open()

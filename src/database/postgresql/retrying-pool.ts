@@ -95,8 +95,9 @@ export class RetryingPool extends pg.Pool {
         return await super.connect()
       } catch (error) {
         if (!isFull(error) || performance.now() > until) throw error
+        // Without an open connection, PgBouncer may be waiting for a server that comes back, and then grants all sessions.
+        if (this.#open.size > 0 || !(error instanceof SessionNotGiven)) this.#shrink()
       }
-      this.#shrink()
       if (this.#open.size > 0) {
         // The request waits in the pool for one of its connections, unless one is just closing.
         if (this.totalCount < this.options.max) await wait(retryMilliseconds)

@@ -24,11 +24,15 @@ export function configuresSessions(
   const milliseconds = Math.max(leastMilliseconds, connectionTimeoutMillis * partOfConnecting)
   return async (client) => {
     const { stream } = (client as unknown as Pick<pg.Client, 'connection'>).connection
-    const late = setTimeout(() => stream.destroy(new SessionNotGiven(milliseconds)), milliseconds)
+    let isOver = false
+    const giveUp = (): void => void (isOver || stream.destroy(new SessionNotGiven(milliseconds)))
+    // After an iteration of the event loop that took long, the response may have arrived without having been read.
+    const late = setTimeout(() => setImmediate(giveUp), milliseconds)
     try {
       await client.query(setAll(settings))
       for (const [name, value] of Object.entries(whereSupported)) await setIfSupported(client, { [name]: value })
     } finally {
+      isOver = true
       clearTimeout(late)
     }
   }

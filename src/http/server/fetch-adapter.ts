@@ -23,7 +23,10 @@ export function fetchAdapter(options: AdapterOptions): (request: Request) => Pro
       trace,
       sender,
       readBody: () => fetchedBody(request, limits, (share = new BodyShare(capacity.bodies, exchange.sender))),
-      onLeave: (giveUp) => request.signal.addEventListener('abort', giveUp, { once: true }),
+      onLeave: (giveUp) => {
+        if (request.signal.aborted) giveUp()
+        else request.signal.addEventListener('abort', giveUp, { once: true })
+      },
     }
     const outgoing = await Promise.resolve(handle(exchange)).finally(() => share?.release())
     trace.end(outgoing.status)

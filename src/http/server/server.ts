@@ -118,9 +118,10 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     if (error.code === 'ECONNRESET' || !socket.writable || connection === undefined) return void socket.destroy()
     connection.refuse(refusalOfBytes(error))
   })
-  // Node has removed its parser: the bytes that follow are those of a tunnel, which is not made.
+  // Node has removed its parser and listeners: the bytes that follow are those of a tunnel, which is not opened.
   server.on('connect', (_, socket: Socket) => {
     pacing.onRead(socket)
+    socket.on('timeout', () => socket.destroy())
     connections.get(socket)?.refuse(refusalOfTunnel())
   })
   // The reader of the body sends 100 Continue; refused requests receive none.
@@ -170,7 +171,8 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       const late = wait(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => undefined)
       await Promise.race([closed.then(() => inTime.abort()), late])
       const cut = allRunning().length
-      server.closeAllConnections()
+      // Node's closeAllConnections() leaves out those without a parser, as after CONNECT.
+      for (const socket of open) socket.destroy()
       await closed
       return cut
     },

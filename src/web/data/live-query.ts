@@ -4,7 +4,7 @@ import { RetryTimer } from './retry-timer.ts'
 
 /** A query that runs again when the data has changed, and after a temporary failure. */
 export interface LiveQuery {
-  /** Runs the query again: immediately, or when the run in progress has ended. */
+  /** Runs the query again: immediately, when the run in progress has ended, or when Retry-After permits it. */
   refresh(): void
   close(): void
 }
@@ -25,13 +25,16 @@ export function openLiveQuery<Data, Variables>(
       stop = null
       retries.ended(result.error)
       onResult(result)
-      if (isOutdated) run()
+      if (isOutdated && !retries.isRefused) run()
     })
   }
   const retries = new RetryTimer(run)
   run()
   return {
-    refresh: () => (stop === null ? run() : void (isOutdated = true)),
+    refresh: () => {
+      if (stop !== null) isOutdated = true
+      else if (!retries.isRefused) run()
+    },
     close: () => {
       isOutdated = false
       retries.cancel()

@@ -9,6 +9,7 @@ const passingStatuses: readonly number[] = [429, 502, 503, 504]
 export class RetryTimer {
   private timer: ReturnType<typeof setTimeout> | undefined
   private failures = 0
+  private notBefore = 0
   private readonly run: () => void
 
   /** @param run makes the request, whose result must be passed to {@link ended} */
@@ -19,8 +20,15 @@ export class RetryTimer {
   /** Handles the result of a request: schedules a retry after a temporary error only. */
   ended(error: CombinedError | undefined): void {
     this.cancel()
+    const refusedMilliseconds = (retryAfter(error) ?? 0) * 1000
+    this.notBefore = performance.now() + refusedMilliseconds
     if (error === undefined || !mayPass(error)) this.failures = 0
-    else this.wait(Math.max((retryAfter(error) ?? 0) * 1000, this.nextPause()))
+    else this.wait(Math.max(refusedMilliseconds, this.nextPause()))
+  }
+
+  /** Whether the gateway has asked for no request yet, by Retry-After: a retry is scheduled. */
+  get isRefused(): boolean {
+    return performance.now() < this.notBefore
   }
 
   /** Cancels the retry: another request replaces it, or it is not needed any more. */

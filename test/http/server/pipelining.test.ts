@@ -187,3 +187,20 @@ describe('requests that one connection sends without waiting for answers', () =>
     second.socket.destroy()
   })
 })
+
+test('a connection whose CONNECT waits for an answer is closed with the server', async () => {
+  const { connection, begun } = await held()
+  connection.send(`${get('/never-answered')}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
+  await expect.poll(() => begun.length).toBe(1)
+  const closing = server
+  server = undefined
+  await closing?.close()
+  await connection.closed
+})
+
+test('a connection whose CONNECT waits for an answer is closed when nothing moves on it', async () => {
+  const { connection, begun } = await held({ silentSeconds: 1 })
+  connection.send(`${get('/never-answered')}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
+  await expect.poll(() => begun.length).toBe(1)
+  await connection.closed
+})

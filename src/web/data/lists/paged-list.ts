@@ -100,7 +100,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   refresh(): void {
     this.changes++
     this.pages = this.pages.map((page) => ({ ...page, isOutdated: true }))
-    this.goOn()
+    if (!this.retries.isRefused) this.goOn()
   }
 
   see(from: number, to: number): void {
@@ -145,8 +145,8 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
 
   private take(number: number, { data, error }: QueryResult<Data>, isOutdated: boolean): void {
     this.result = { data: data ?? this.result.data, error }
-    this.isHalted = data === undefined && !isOutdated
     this.retries.ended(error)
+    this.isHalted = data === undefined && (!isOutdated || this.retries.isRefused)
     if (data !== undefined) {
       const page = this.options.pageOf(data) ?? noPage
       const after = page.pageInfo.hasNextPage ? this.pagesBehind(number, page) : []
