@@ -30,9 +30,9 @@ export type Batching =
   | { readonly kind: 'deduplicated'; readonly maxKeys?: never }
   /**
    * Reads whose values differ only in their keys, the first value, are sent as one statement.
-   * `keyColumn` is the column that contains a row's key, `maxKeys` the size of a batch, 100 by default.
+   * `keyProperty` is the property of a decoded row that holds its key, `maxKeys` the size of a batch, 100 by default.
    */
-  | { readonly kind: 'keyed'; readonly keyColumn: string; readonly maxKeys?: number }
+  | { readonly kind: 'keyed'; readonly keyProperty: string; readonly maxKeys?: number }
   /** A read of long series is not shared. An embedded database runs it in chunks of at most `maxKeys` keys, its first value. */
   | { readonly kind: 'chunked'; readonly maxKeys: number }
 
@@ -48,7 +48,7 @@ export interface Read extends Statement {
   readonly isLong?: boolean
 }
 
-/** A value of a statement's parameter. The read model contains neither dates nor floats. */
+/** A value of a statement's parameter. The read model contains no dates; its only floats are the APR and sigma of strategies. */
 export type Value = string | number | boolean | null | readonly string[] | readonly number[]
 
 /**

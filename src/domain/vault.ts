@@ -21,7 +21,7 @@ export interface PositionCounts {
   readonly outOfRange: number
 }
 
-/** State of a vault between two facts: everything the rules need to apply the next fact. */
+/** State of a vault between two facts: the input of the rules of flows, marks and phases. Fees are separate. */
 export interface VaultState {
   readonly valueUsd: Decimal
   readonly capitalInUsd: Decimal

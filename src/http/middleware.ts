@@ -24,7 +24,7 @@ export interface Exchange {
 }
 
 /** The body of an exchange that no stage has read. */
-export const unreadBody = Buffer.alloc(0)
+export const emptyBody = Buffer.alloc(0)
 
 /** A response: whole, or a stream of server-sent events. */
 export type Reply = EncodedResponse | StreamedResponse

@@ -81,8 +81,8 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
   return async ({ request }, context) => {
     const matched = findRoute(request.path)
     if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
-    const unread = request.method === 'GET' ? null : answerUnread(request.method)
-    if (unread !== null) return unread
+    const refusal = request.method === 'GET' ? null : answerByMethod(request.method)
+    if (refusal !== null) return refusal
     const { route } = matched
     const variables = variablesOf(matched, request.query)
     if (variables instanceof BadParameter) return problem('BAD_PARAMETER', variables.message, variables.parameter)
@@ -135,13 +135,13 @@ function answerOf(
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */
-export function onlyRead(method: string, read: () => Promise<Answer>): Promise<Answer> {
-  const unread = answerUnread(method)
-  return unread === null ? read() : Promise.resolve(unread)
+export function answerReadOnly(method: string, read: () => Promise<Answer>): Promise<Answer> {
+  const refusal = answerByMethod(method)
+  return refusal === null ? read() : Promise.resolve(refusal)
 }
 
 /** Answers OPTIONS and unsupported methods on a read-only path; null for GET and HEAD. */
-export function answerUnread(method: string): Answer | null {
+export function answerByMethod(method: string): Answer | null {
   if (method === 'GET' || method === 'HEAD') return null
   return method === 'OPTIONS' ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method)
 }

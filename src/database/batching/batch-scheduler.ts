@@ -166,14 +166,18 @@ class BatchQueue {
     // Sends the next batch before this one's rows are processed, so that the server is never idle.
     if (!this.#isScheduled) this.#start()
     if (read.status === 'fulfilled' && batch.length > 1 && this.batching.kind === 'keyed')
-      settleEach(batch, read.value, this.batching.keyColumn)
+      settleEach(batch, read.value, this.batching.keyProperty)
     else for (const request of batch) request.settle(read)
   }
 }
 
 /** Settles each request of a batch with the rows of its own keys. */
-function settleEach(batch: readonly BatchedRequest[], { rows, version }: Versioned<unknown>, keyColumn: string): void {
-  const byKey = groupByKey(rows, keyColumn)
+function settleEach(
+  batch: readonly BatchedRequest[],
+  { rows, version }: Versioned<unknown>,
+  keyProperty: string,
+): void {
+  const byKey = groupByKey(rows, keyProperty)
   for (const request of batch)
     request.settle({ status: 'fulfilled', value: { rows: rowsOfKeys(request.keys, byKey), version } })
 }

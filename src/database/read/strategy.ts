@@ -27,7 +27,7 @@ const catalogue: Read = {
 const strategiesById: Read = {
   name: 'strategies_by_id',
   source: 'catalogue',
-  batching: { kind: 'keyed', keyColumn: 'id' },
+  batching: { kind: 'keyed', keyProperty: 'id' },
   text: `${strategyCodec.select} from strategy where id = any($1::text[])`,
   decode: strategyCodec.decode,
 }
@@ -45,7 +45,7 @@ const pairCodec = modelCodec<{ '': Tables['strategy_pair'] }, StrategyPairRow>(
 const pairsByStrategy: Read = {
   name: 'pairs_by_strategy',
   source: 'catalogue',
-  batching: { kind: 'keyed', keyColumn: 'strategyId' },
+  batching: { kind: 'keyed', keyProperty: 'strategyId' },
   text: `${pairCodec.select} from strategy_pair where strategy_id = any($1::text[])`,
   decode: pairCodec.decode,
 }

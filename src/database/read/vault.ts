@@ -33,7 +33,7 @@ const vaultCodec = modelCodec(vaultOf)
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'address' },
+  batching: { kind: 'keyed', keyProperty: 'address' },
   text: `${vaultCodec.select} from vault where address = any($1::text[])`,
   decode: vaultCodec.decode,
 }
@@ -63,7 +63,7 @@ const positionCodec = modelCodec<{ '': Tables['position'] }, PositionRow>(
 const positionsByVault: Read = {
   name: 'positions_by_vault',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'vaultAddress' },
+  batching: { kind: 'keyed', keyProperty: 'vaultAddress' },
   text: `select list.vault as key, (select ${positionCodec.aggregate} from position
       where vault_id = (select id from vault where address = list.vault)) as encoded, ${dataVersion}
     from ${namedVaults}`,

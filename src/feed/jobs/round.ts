@@ -4,7 +4,7 @@ import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact }
 import { rejectedLines } from '../attempt.ts'
 import { positionAfter } from '../batch.ts'
 import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
-import { areKnown } from '../projector/known-state.ts'
+import { areKnown } from '../projector/batch-state.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
 import type { Line } from '../reading/lines.ts'
 import type { Source } from '../reading/source.ts'

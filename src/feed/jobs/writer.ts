@@ -4,7 +4,7 @@ import { commitNonce, hasCommit, readLogHead } from '../../database/write/commit
 import { limitLockWait } from '../../database/write/vaults/lock-wait.ts'
 import { type LineBytes, parseLine } from '../batch.ts'
 import { CommitsLost } from '../feed-position.ts'
-import { loadKnownState } from '../projector/known-state.ts'
+import { loadBatchState } from '../projector/batch-state.ts'
 import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
 import { factsOf, newestFactTime, project, saveSharedRows } from '../projector/projector.ts'
 import { saveChanges } from '../projector/save-changes.ts'
@@ -103,7 +103,7 @@ async function writePart(
   // Reads the newest commit last, so that it covers everything that the lines are compared with.
   const [isThere, { known, figures }, head] = await Promise.all([
     base === null || hasCommit(transaction, base),
-    loadKnownState(transaction, factsOf(batch)),
+    loadBatchState(transaction, factsOf(batch)),
     readLogHead(transaction),
   ])
   if (!isThere) throw new CommitsLost(null)

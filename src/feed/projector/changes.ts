@@ -11,8 +11,8 @@ import { statusOf } from '../../domain/vault.ts'
 import type { OwnerSizes } from './owner-size.ts'
 import type { SeriesChanges } from './series.ts'
 
-/** The stored state that a batch of facts refers to. A projection updates it with each fact that it applies. */
-export interface KnownState {
+/** The state that facts are applied to: as stored at first, and current after each fact. Changed vaults are written from it. */
+export interface BatchState {
   /** Ids of all strategies. */
   readonly strategies: Set<string>
   readonly vaults: Map<string, VaultRecord>
@@ -33,7 +33,7 @@ export interface Changes {
   /** Owners, by vault and time. */
   readonly owners: Map<string, RecordedOwner>
   /** Changed vaults by address, with the properties by which they were counted before; null for opened vaults. */
-  readonly touched: Map<string, CountedVault | null>
+  readonly countedBefore: Map<string, CountedVault | null>
   /** Vaults whose benchmark a flow has changed. */
   readonly benchmarkChanged: Set<string>
   /** Points and days by address. */
@@ -53,7 +53,7 @@ export function noChanges(): Changes {
     screens: [],
     opened: new Set(),
     owners: new Map(),
-    touched: new Map(),
+    countedBefore: new Map(),
     benchmarkChanged: new Set(),
     series: new Map(),
     events: [],

@@ -9,7 +9,7 @@ import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../e
 import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
-import { type Changes, countedBy, identifyingKey, type KnownState, noChanges } from './changes.ts'
+import { type Changes, countedBy, identifyingKey, type BatchState, noChanges } from './changes.ts'
 import { historyAfterFact, historyAfterMark } from './history.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
 import { addedMark, addPoint, noSeriesChanges, pointCountAfter } from './series.ts'
@@ -20,7 +20,7 @@ export class Projection {
 
   readonly tallies: LedgerTallies
 
-  constructor(readonly known: KnownState) {
+  constructor(readonly known: BatchState) {
     this.tallies = new LedgerTallies(known.tallies)
   }
 
@@ -86,7 +86,7 @@ export class Projection {
     if (id === undefined) throw new WriteConflict('another writer has opened the vault')
     this.changes.opened.add(address)
     this.changes.owners.set(`${address} ${ts}`, { vaultId: id, ts, owner, digest: null })
-    this.#keep({
+    this.#replaceVault({
       id,
       address,
       owner,
@@ -110,7 +110,7 @@ export class Projection {
     const { ts, owner } = fact
     const vault = this.#vaultOf(fact)
     this.changes.owners.set(`${vault.address} ${ts}`, { vaultId: vault.id, ts, owner, digest })
-    this.#keep({ ...vault, owner, ownerIsLarge: this.known.ownerSizes.move(vault, owner), updatedAt: ts })
+    this.#replaceVault({ ...vault, owner, ownerIsLarge: this.known.ownerSizes.move(vault, owner), updatedAt: ts })
   }
 
   #mark(fact: MarkFact, digest: string): void {
@@ -124,7 +124,7 @@ export class Projection {
     this.changes.positions.set(vault.id, positions)
     const pointCount = pointCountAfter(vault, fact.ts)
     const marked = { ...vault, equityAt: fact.ts, pointCount, updatedAt: fact.ts, state, fees, history }
-    this.#record(historyAfterFact(vault, marked, true, this.changes), { digest, positions })
+    this.#replaceVaultAndAddPoint(historyAfterFact(vault, marked, true, this.changes), { digest, positions })
   }
 
   #event(fact: EventFact, digest: string): void {
@@ -145,8 +145,8 @@ export class Projection {
     }
     if (isFlow) this.changes.benchmarkChanged.add(vault.address)
     const kept = historyAfterFact(vault, after, isFlow, this.changes)
-    if (isFlow) this.#record(kept, null)
-    else this.#keep(kept)
+    if (isFlow) this.#replaceVaultAndAddPoint(kept, null)
+    else this.#replaceVault(kept)
     this.tallies.add(vault, fact.ts, fact.type)
     this.changes.events.push({
       vaultId: vault.id,
@@ -170,20 +170,21 @@ export class Projection {
   }
 
   /** Replaces the state of a vault. At the first change in a batch, saves the properties by which it was counted before. */
-  #keep(vault: VaultRecord): void {
-    const { touched } = this.changes
+  #replaceVault(vault: VaultRecord): void {
+    const { countedBefore } = this.changes
     const before = this.known.vaults.get(vault.address)
-    if (!touched.has(vault.address)) touched.set(vault.address, before === undefined ? null : countedBy(before))
+    if (!countedBefore.has(vault.address))
+      countedBefore.set(vault.address, before === undefined ? null : countedBy(before))
     this.known.vaults.set(vault.address, vault)
   }
 
   /** Replaces the state of a vault after a flow or mark, and adds its equity point. */
-  #record(vault: VaultRecord, mark: RecordedMark | null): void {
+  #replaceVaultAndAddPoint(vault: VaultRecord, mark: RecordedMark | null): void {
     const { id: vaultId, address, state, fees, history, updatedAt: ts } = vault
     const before = this.known.vaults.get(address)
     let series = this.changes.series.get(address)
     if (series === undefined) this.changes.series.set(address, (series = noSeriesChanges(vault, before)))
-    this.#keep(vault)
+    this.#replaceVault(vault)
     const [positions, markDigest] = [mark?.positions ?? null, mark?.digest ?? null]
     const replacesStored = before?.equityAt === ts
     addPoint(series, { vaultId, ts, state, fees, markedAt: history.markedAt, positions, markDigest, replacesStored })

@@ -10,10 +10,10 @@ import { DomainError } from '../../domain/errors.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import type { Fact } from '../fact/fact.ts'
 import { type ExpectedState, hasHandled, mayLose, movesPosition, requireExpectedState } from '../feed-position.ts'
-import type { KnownState } from './changes.ts'
-import { areKnown, loadKnownState } from './known-state.ts'
+import type { BatchState } from './changes.ts'
+import { areKnown, loadBatchState } from './batch-state.ts'
 import { Projection } from './projection.ts'
-import { countChanges, saveChanges, saveFigures, saveFinalPoints } from './save-changes.ts'
+import { countChanges, saveChanges, refreshStrategies, saveSettledPoints } from './save-changes.ts'
 import { changedStrategyDays } from './series.ts'
 
 /** Options of {@link applyBatch}. */
@@ -91,7 +91,7 @@ async function applyInTransaction(
 ): Promise<AppliedBatch> {
   const [stored, { known, figures }] = await Promise.all([
     lockFeedPosition(transaction, feed),
-    loadKnownState(transaction, factsOf(batch)),
+    loadBatchState(transaction, factsOf(batch)),
   ])
   const { projection, outcomes, position } = await project(transaction, known, batch, skipBad)
   await requireExpectedState(expected, {
@@ -133,12 +133,12 @@ export interface ProjectedLines {
 const linesPerTurn = 500
 
 /**
- * Folds lines into changes of the known state, up to the first bad line unless bad lines are skipped. Writes final points in
+ * Folds lines into changes of the known state, up to the first bad line unless bad lines are skipped. Writes settled points in
  * between, so that the database stores them while further lines are projected.
  */
 export async function project(
   transaction: Transaction,
-  known: KnownState,
+  known: BatchState,
   batch: readonly BatchLine[],
   skipBad: boolean,
 ): Promise<ProjectedLines> {
@@ -147,7 +147,7 @@ export async function project(
   let position: FeedPosition | undefined
   for (const line of batch) {
     if (outcomes.length > 0 && outcomes.length % linesPerTurn === 0) {
-      saveFinalPoints(transaction, projection)
+      saveSettledPoints(transaction, projection)
       await nextTurn()
     }
     const outcome = outcomeOf(projection, line)
@@ -170,7 +170,7 @@ export async function saveSharedRows(
   commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
 ): Promise<boolean> {
   const days = sumDays(changedStrategyDays(projection.changes.series.values()))
-  const tags = await saveFigures(transaction, projection, figures, days)
+  const tags = await refreshStrategies(transaction, projection, figures, days)
   if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: projection.changes.events.length })
   saveVaultTallies(transaction, countChanges(projection))
   addToStrategyDays(transaction, days)

@@ -24,8 +24,8 @@ import { type Changes, countedBy } from './changes.ts'
 import type { Projection } from './projection.ts'
 import { pointsToWrite } from './series.ts'
 
-/** Writes the final points of stored vaults, while the caller projects more facts. */
-export function saveFinalPoints(transaction: Transaction, { changes }: Projection): void {
+/** Writes the points of stored vaults that no later fact can replace: all but the newest, while more facts are projected. */
+export function saveSettledPoints(transaction: Transaction, { changes }: Projection): void {
   const stored = [...changes.series].filter(([address]) => !changes.opened.has(address))
   savePoints(
     transaction,
@@ -39,7 +39,7 @@ export async function saveChanges(
   { known, changes, tallies }: Projection,
   nonce: string,
 ): Promise<void> {
-  const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
+  const touched = [...changes.countedBefore.keys()].map((address) => known.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
   saveVaults(
@@ -80,7 +80,7 @@ export async function saveChanges(
  * @param days changes of days that are not stored yet
  * @returns cache tags of everything that the batch has changed
  */
-export async function saveFigures(
+export async function refreshStrategies(
   transaction: Transaction,
   { changes }: Projection,
   figures: readonly Figures[],
@@ -89,7 +89,7 @@ export async function saveFigures(
   const stale = await lockStrategies(transaction, figures, changedDays(changes))
   await refreshFigures(transaction, stale, days)
   const isScreened = changes.screens.length > 0
-  return changedTags([...changes.touched.keys()], {
+  return changedTags([...changes.countedBefore.keys()], {
     catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
     universe: isScreened,
   })
@@ -97,7 +97,7 @@ export async function saveFigures(
 
 /** Returns the properties by which each changed vault is counted, before and after the batch. */
 export function countChanges({ known, changes }: Projection): CountChange[] {
-  return Array.from(changes.touched, ([address, before]) => {
+  return Array.from(changes.countedBefore, ([address, before]) => {
     return { before, after: countedBy(known.vaults.get(address) as VaultRecord) }
   })
 }

@@ -104,7 +104,7 @@ export function createContext(
       if (read.source !== 'named vaults') origin.tags.add(read.source)
       else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
       versions.isLong ||= read.isLong === true
-      let isDone = false
+      let hasSucceeded = false
       // Further reads wait, so that one operation does not occupy all connections.
       if (running >= admissionLimits.readsOfOperation) await new Promise<void>((resolve) => waiting.push(resolve))
       else running++
@@ -112,7 +112,7 @@ export function createContext(
       try {
         throwIfCancelled(signal)
         const { rows, version } = await reader.read<Row>(read, values, signal)
-        isDone = true
+        hasSucceeded = true
         versions.version ??= version
         if (version === null || version !== versions.version) versions.areEqual = false
         return rows
@@ -120,7 +120,7 @@ export function createContext(
         const next = waiting.shift()
         if (next === undefined) running--
         else next()
-        onStatement?.(read.name, (performance.now() - started) / 1000, isDone)
+        onStatement?.(read.name, (performance.now() - started) / 1000, hasSucceeded)
       }
     },
   }

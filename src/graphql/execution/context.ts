@@ -42,7 +42,7 @@ export interface DataState {
 export const unknownData: DataState = { version: null, newestTs: null, ageSeconds: null }
 
 /** A vault that a chain's reader has set aside. */
-export interface LeftOutVault {
+export interface SetAsideReport {
   readonly address: string
   readonly reason: string
   /** The first block without its facts. */
@@ -55,7 +55,7 @@ export interface FeedProblems {
   readonly stopped: readonly string[]
   /** Feeds that wait for the database, disk space, their file, or nodes of their chain. */
   readonly waiting: readonly string[]
-  readonly setAside: readonly LeftOutVault[]
+  readonly setAside: readonly SetAsideReport[]
 }
 
 export const noProblems: FeedProblems = { stopped: [], waiting: [], setAside: [] }
@@ -63,7 +63,7 @@ export const noProblems: FeedProblems = { stopped: [], waiting: [], setAside: []
 /** Called with the number of keys in each batch of a loader. */
 export type OnBatch = (loader: string, keys: number) => void
 
-/** The context of resolvers: the database, and the DataLoaders of this request. */
+/** The context of resolvers: the database, and the DataLoaders of one run of an operation. */
 export interface Context {
   readonly database: Reader
   readonly onBatch?: OnBatch | undefined
@@ -72,14 +72,14 @@ export interface Context {
   readonly feeds: () => FeedProblems
   readonly origin: CollectedOrigin
   /**
-   * DataLoaders of this request, by their batch function. A Map, not a WeakMap keyed by the context: entries of a
+   * DataLoaders of the run, by their batch function. A Map, not a WeakMap keyed by the context: entries of a
    * WeakMap live until a major garbage collection.
    */
   readonly loaders: Map<unknown, Map<string, unknown>>
 }
 
 /** Called when a statement has ended, with its duration in seconds and whether it succeeded. */
-export type OnStatement = (name: string, seconds: number, isDone: boolean) => void
+export type OnStatement = (name: string, seconds: number, hasSucceeded: boolean) => void
 
 /** The part of the context that all requests share, besides the database. */
 export interface ContextOptions {

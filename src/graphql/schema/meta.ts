@@ -1,6 +1,6 @@
 import { type FeedState, readFeedStates } from '../../database/read/feed.ts'
 import { builder } from './builder.ts'
-import type { DataState, LeftOutVault } from '../execution/context.ts'
+import type { DataState, SetAsideReport } from '../execution/context.ts'
 import { shortNames } from '../feed-names.ts'
 import { createWholeLoader } from '../execution/data-loaders.ts'
 
@@ -51,7 +51,7 @@ const Feed = builder.objectRef<ServedFeed>('Feed').implement({
   }),
 })
 
-const SetAsideVaultType = builder.objectRef<LeftOutVault>('SetAsideVault').implement({
+const SetAsideVaultType = builder.objectRef<SetAsideReport>('SetAsideVault').implement({
   description: 'A configured vault of a chain that cannot be read on. The others are read all the same.',
   fields: (t) => ({
     address: t.expose('address', { type: 'Address', description: 'Its address.' }),

@@ -1,7 +1,7 @@
 import { canonicalAddress } from '../../graphql/canonical-address.ts'
 import { preparationCosts } from '../../limits.ts'
 import type { LiveLimits } from '../../limits/live.ts'
-import { answerUnread } from '../../rest/handler.ts'
+import { answerByMethod } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
@@ -94,8 +94,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 
   return (exchange) => {
     const { request, sender } = exchange
-    const unread = answerUnread(request.method)
-    if (unread !== null) return new EncodedResponse(unread)
+    const refusal = answerByMethod(request.method)
+    if (refusal !== null) return new EncodedResponse(refusal)
     const vaults = vaultsIn(request.query)
     if ('status' in vaults) return refuse(request, vaults)
     return openAt(exchange, connections.admit(sender), (opening) => begin(exchange, vaults, opening))

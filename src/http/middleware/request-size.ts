@@ -19,7 +19,7 @@ export function requestSize(limits: HttpLimits): Middleware {
 export function requestBody(limits: HttpLimits): PathStages {
   const stage: Middleware = (next) => async (exchange) => {
     const body = await exchange.readBody()
-    if (typeof body === 'string') return refuse(exchange.request, unreadBody(body, limits))
+    if (typeof body === 'string') return refuse(exchange.request, bodyRefusal(body, limits))
     exchange.body = body
     return next(exchange)
   }
@@ -82,7 +82,7 @@ function isHost(host: string): boolean {
   return is
 }
 
-function unreadBody(reason: Unread, { bodyBytes }: HttpLimits): Answer {
+function bodyRefusal(reason: Unread, { bodyBytes }: HttpLimits): Answer {
   if (reason === 'overloaded') return overloaded()
   if (reason === 'interrupted') return problem('BAD_REQUEST', 'The body did not come whole.')
   const detail =

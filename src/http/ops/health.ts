@@ -1,4 +1,4 @@
-import { onlyRead } from '../../rest/handler.ts'
+import { answerReadOnly } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Answer } from '../../rest/problem.ts'
@@ -48,7 +48,7 @@ export function probes(
   const probe =
     (read: () => Promise<Answer>): PathHandler =>
     async ({ method }) => {
-      const { headers, ...answer } = await onlyRead(method, read)
+      const { headers, ...answer } = await answerReadOnly(method, read)
       return new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
     }
   const noMetrics = new EncodedResponse(problem('PATH_NOT_FOUND', `${metricsPath} is not told here`))

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { type HttpLimits, probeMilliseconds } from '../../limits.ts'
-import { onlyRead } from '../../rest/handler.ts'
+import { answerReadOnly } from '../../rest/handler.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { EncodedResponse, outgoing } from '../cache/encoded-response.ts'
@@ -47,6 +47,6 @@ export function metricsListener(tell: MetricsEndpoint, limits: HttpLimits): Node
 }
 
 async function answerTo({ path, method }: IncomingRequest, tell: MetricsEndpoint): Promise<Answer> {
-  if (path === metricsPath) return onlyRead(method, () => answerMetrics(tell))
+  if (path === metricsPath) return answerReadOnly(method, () => answerMetrics(tell))
   return problem('PATH_NOT_FOUND', `${path} is not ${metricsPath}, which is all there is on this port`)
 }

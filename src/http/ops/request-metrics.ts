@@ -4,7 +4,7 @@ import type { AnsweredRequest } from '../middleware/tracing.ts'
 /** Metrics that each request counts. */
 export interface RequestMetrics {
   readonly onAnswered: (request: Pick<AnsweredRequest, 'route' | 'status' | 'milliseconds'>) => void
-  readonly onStatement: (name: string, seconds: number, isDone: boolean) => void
+  readonly onStatement: (name: string, seconds: number, hasSucceeded: boolean) => void
   readonly onBatch: (loader: string, keys: number) => void
 }
 
@@ -39,7 +39,8 @@ export function requestMetrics(registers: Registry[]): RequestMetrics {
   return {
     onAnswered: ({ route, status, milliseconds }) =>
       requests.record(milliseconds / 1000, route, status === null ? 'none' : String(status)),
-    onStatement: (statement, seconds, isDone) => statements.record(seconds, statement, isDone ? 'done' : 'failed'),
+    onStatement: (statement, seconds, hasSucceeded) =>
+      statements.record(seconds, statement, hasSucceeded ? 'done' : 'failed'),
     onBatch: (loader, keys) => batches.record(keys, loader),
   }
 }

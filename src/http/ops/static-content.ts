@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { answerUnread } from '../../rest/handler.ts'
+import { answerByMethod } from '../../rest/handler.ts'
 import type { PathHandler } from './own-paths.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 
@@ -39,8 +39,8 @@ export async function preparedFile(file: string, cacheControl?: string): Promise
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */
 export function answerRead(method: string, content: () => Promise<EncodedResponse>): Promise<EncodedResponse> {
-  const unread = answerUnread(method)
-  return unread === null ? content() : Promise.resolve(new EncodedResponse(unread))
+  const refusal = answerByMethod(method)
+  return refusal === null ? content() : Promise.resolve(new EncodedResponse(refusal))
 }
 
 /** Caches the result of an asynchronous function; a rejection is not cached. */

@@ -1,6 +1,6 @@
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { type Exchange, unreadBody } from '../middleware.ts'
+import { type Exchange, emptyBody } from '../middleware.ts'
 import { senderOf } from '../sender.ts'
 import { fetchedStream } from './byte-sink.ts'
 import { BodyShare } from './capacity/shared-capacity.ts'
@@ -16,7 +16,7 @@ export function fetchAdapter(options: AdapterOptions): (request: Request) => Pro
     const sender = senderOf(incoming, trustedProxies)
     let share: BodyShare | undefined
     const exchange: Exchange = {
-      body: unreadBody,
+      body: emptyBody,
       headers: [],
       stamp: null,
       request: incoming,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
-import { type Exchange, unreadBody } from '../middleware.ts'
+import { type Exchange, emptyBody } from '../middleware.ts'
 import type { Tracing } from '../middleware/tracing.ts'
 import { senderOf } from '../sender.ts'
 import type { BoundedRequest } from './bounded-request.ts'
@@ -18,7 +18,7 @@ export interface AdapterOptions {
   readonly begin: Tracing
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
-  /** Responds to a request: synchronously if the response is cached. */
+  /** Responds to a request: synchronously where neither I/O nor compression is needed. */
   readonly handle: (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
 }
 
@@ -36,7 +36,7 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     const leaving: (() => void)[] = []
     // Spreading an object here took a third of the time of a cached response.
     const exchange: Exchange = {
-      body: unreadBody,
+      body: emptyBody,
       headers: [],
       stamp: null,
       request,
@@ -69,7 +69,7 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     if (outgoing !== null) await write(response, outgoing)
     if (isStream) {
       share?.release()
-      exchange.body = unreadBody
+      exchange.body = emptyBody
     }
     // A stream detects that its client has left; until then these callbacks would keep the request's objects in memory.
     leaving.length = 0

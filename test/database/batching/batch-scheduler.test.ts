@@ -21,7 +21,7 @@ const keyed: Read = {
   name: 'keyed',
   text: '',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'vault' },
+  batching: { kind: 'keyed', keyProperty: 'vault' },
 }
 const deduplicated: Read = { name: 'deduplicated', text: '', source: 'universe', batching: { kind: 'deduplicated' } }
 const chunked: Read = { name: 'chunked', text: '', source: 'named vaults', batching: { kind: 'chunked', maxKeys: 4 } }
@@ -178,10 +178,10 @@ test('a batch is cancelled with the last of its requests, and not before', async
 test('no memory is retained after a read', async () => {
   const reader = batchReads({ read: () => Promise.resolve({ rows: [], version: '' }) })
   const ask = (index: number): Promise<unknown> =>
-    reader.read({ name: 'by_filter', text: '', source: 'all vaults', batching: { kind: 'keyed', keyColumn: 'key' } }, [
-      ['a'],
-      Array.from({ length: 1_000 }, (_, at) => `${index} ${at} ${'x'.repeat(100)}`),
-    ])
+    reader.read(
+      { name: 'by_filter', text: '', source: 'all vaults', batching: { kind: 'keyed', keyProperty: 'key' } },
+      [['a'], Array.from({ length: 1_000 }, (_, at) => `${index} ${at} ${'x'.repeat(100)}`)],
+    )
   await ask(0)
   const before = heapBytes()
   for (let index = 0; index < 300; index++) await ask(index)

@@ -44,11 +44,11 @@ describe('a read of many vaults', () => {
   })
 
   test('is split into batches of its size where it is keyed', async () => {
-    expect((await send({ kind: 'keyed', keyColumn: 'key', maxKeys: 8 })).chunks).toHaveLength(2)
+    expect((await send({ kind: 'keyed', keyProperty: 'key', maxKeys: 8 })).chunks).toHaveLength(2)
   })
 
   test.each<[string, Batching | null, Value, ReadSource]>([
-    ['it is keyed with the default size', { kind: 'keyed', keyColumn: 'key' }, keys, 'named vaults'],
+    ['it is keyed with the default size', { kind: 'keyed', keyProperty: 'key' }, keys, 'named vaults'],
     ['it has few keys', chunked, keys.slice(0, 4), 'named vaults'],
     ['it is about all vaults', chunked, keys, 'all vaults'],
     ['it has no keys', null, 'one', 'universe'],

@@ -23,7 +23,7 @@ const stateCodec = modelCodec<MarkRow, StoredState>((c) => ({ key: c.key, state:
 const markStates: Read = {
   name: 'mark_states',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'key' },
+  batching: { kind: 'keyed', keyProperty: 'key' },
   text: `select list.key, found.encoded, ${dataVersion} from ${namedMoments}
     cross join lateral (select ${stateCodec.aggregate} as encoded
       from (select id from vault where address = list.vault offset 0) vault

@@ -28,7 +28,7 @@ function countStatement(scope: Scope): Read {
   return {
     name: `vault_count${scope === 'all' ? '' : `_of_${scope}`}`,
     source: 'all vaults',
-    batching: { kind: 'keyed', keyColumn: 'list' },
+    batching: { kind: 'keyed', keyProperty: 'list' },
     text: `select list.strategy as list, counted.count, ${dataVersion} from ${namedLists}
       cross join lateral (select coalesce(sum(${ofStatuses}), 0)::integer as count ${talliesOf[scope].from}) counted`,
   }

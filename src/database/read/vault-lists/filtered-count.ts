@@ -76,7 +76,7 @@ function countStatement(lookup: Lookup): Read {
   return {
     name: `vault_count_by_${lookup.replaceAll(' ', '_')}`,
     source: 'all vaults',
-    batching: { kind: 'keyed', keyColumn: 'list' },
+    batching: { kind: 'keyed', keyProperty: 'list' },
     isLong: true,
     text: lookup === 'pool' ? byPool : listByList(countsOf[lookup]),
   }

@@ -11,7 +11,7 @@ const smallVaults: Statement = {
     where owner = any($1::text[]) and not owner_is_large group by owner`,
 }
 
-/** Counts the vaults of owners that were opened before their owner was large. */
+/** Counts the vaults that owners have received before they were large. */
 export async function countSmallVaults(
   transaction: Transaction,
   owners: readonly string[],

@@ -1,4 +1,4 @@
-import { answerUnread } from '../../../rest/handler.ts'
+import { answerByMethod } from '../../../rest/handler.ts'
 import { liveEventOperation, liveEvents } from '../../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../../rest/parameters.ts'
 import { type Answer, problem } from '../../../rest/problem.ts'
@@ -50,8 +50,8 @@ export function eventStream({ operations, connections, beginLedgerStream }: Even
 
   return (exchange) => {
     const { request, sender } = exchange
-    const unread = answerUnread(request.method)
-    if (unread !== null) return new EncodedResponse(unread)
+    const refusal = answerByMethod(request.method)
+    if (refusal !== null) return new EncodedResponse(refusal)
     const asked = parametersOf(request.query)
     if ('refusal' in asked) return refuse(request, asked.refusal)
     const { variables, after } = asked

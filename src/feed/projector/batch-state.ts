@@ -10,14 +10,14 @@ import { reserveVaultIds } from '../../database/write/vaults/vault-id.ts'
 import { digestOf } from '../fact/digest.ts'
 import type { EventFact, Fact, FactKind, MarkFact } from '../fact/fact.ts'
 import { identity, identityOf } from '../fact/identity.ts'
-import type { KnownState } from './changes.ts'
+import type { BatchState } from './changes.ts'
 import { OwnerSizes } from './owner-size.ts'
 
 /** Reads the stored state that facts refer to, and locks their vaults. */
-export async function loadKnownState(
+export async function loadBatchState(
   transaction: Transaction,
   facts: readonly Fact[],
-): Promise<{ known: KnownState; figures: readonly Figures[] }> {
+): Promise<{ known: BatchState; figures: readonly Figures[] }> {
   const ofKind = <Kind extends FactKind>(kind: Kind) =>
     facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
   const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]
@@ -75,6 +75,6 @@ function marksNotNewerThan(vaults: readonly VaultRecord[], marks: readonly MarkF
 
 /** Returns whether the read model contains all of these facts. */
 export async function areKnown(transaction: Transaction, facts: readonly Fact[]): Promise<boolean> {
-  const { digests } = (await loadKnownState(transaction, facts)).known
+  const { digests } = (await loadBatchState(transaction, facts)).known
   return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact))
 }
