@@ -13,7 +13,7 @@ const jsonOf = (result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id:
 /** The error of a request to a node with these answers, and its explanation. */
 async function faultOf(meddle: Meddle, ask: (node: Node) => Promise<unknown>): Promise<string> {
   const proxy = await startProxy('http://127.0.0.1:9', meddle)
-  const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, { limits })
+  const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, limits)
   try {
     const answer: unknown = await ask(node)
     return `answered ${JSON.stringify(answer)}`
@@ -100,7 +100,7 @@ test('a range of logs whose answer is too long is narrowed at once', async () =>
   const report = vi.fn()
   const rpc = rpcOf(proxy.url, report)
   // Of the newest blocks logs are not read in ranges.
-  await rpc.ask((node) => node.block(1_000))
+  rpc.newest.note({ number: 1_000 })
   const found = await readHistory(rpc, [{}], 1, 200, new RangeWidth())
   await proxy.close()
   expect(found.length).toBe(200)

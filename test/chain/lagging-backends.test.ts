@@ -10,7 +10,7 @@ import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
 import { chainJson, type ChainJson, linesOf, optionsOf } from './support/reading.ts'
 
-/** Number of newest blocks that one backend lacks. */
+/** Number of newest final blocks that one backend lacks. */
 const lag = 40
 
 describeOnChain('a URL behind which one backend lacks the newest blocks', () => {
@@ -32,49 +32,53 @@ describeOnChain('a URL behind which one backend lacks the newest blocks', () => 
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  const jsonOf = (url: string): ChainJson => {
+  const jsonOf = (url: string, finality: number): ChainJson => {
     const { address, firstBlock } = vault
-    return chainJson(url, protocol, [{ address, firstBlock }], { markEveryBlocks: 4 })
+    return chainJson(url, protocol, [{ address, firstBlock }], { markEveryBlocks: 4, finality })
   }
 
   /** Requests for logs go to the backend that lags, and of those by a block's hash every other one. */
-  function lagging(head: number): Meddle {
+  function lagging(final: number): Meddle {
     let turn = 0
     return async (request, pass) => {
       if (request.method !== 'eth_getLogs') return pass()
       const [{ blockHash } = {}] = request.params as { blockHash?: Hex }[]
       if (blockHash !== undefined) {
         const { number } = await chain.client.getBlock({ blockHash })
-        const isLacking = Number(number) > head - lag && turn++ % 2 === 0
+        const isLacking = Number(number) > final - lag && turn++ % 2 === 0
         return isLacking ? { error: { code: -32_000, message: 'unknown block' } } : pass()
       }
       const answer = await pass()
       if (!('result' in answer)) return answer
       const logs = answer.result as { blockNumber: Hex }[]
-      return { result: logs.filter(({ blockNumber }) => Number(blockNumber) <= head - lag) }
+      return { result: logs.filter(({ blockNumber }) => Number(blockNumber) <= final - lag) }
     }
   }
 
-  test('tells the same facts wherever reading resumes', async () => {
-    const lines = await linesOf(jsonOf(chain.url))
-    const { facts, positionAfter } = chainFeed(optionsOf(jsonOf(chain.url)), null)
-    const positions = new Map<number, ChainPosition>()
-    let read = 0
-    for await (const some of facts) {
-      read += some.length
-      const position = positionAfter({ number: read })
-      positions.set(position.line, position)
-    }
-    const proxy = await startProxy(chain.url, lagging(await chain.head()))
-    const resumed = [...positions].slice(1).filter((_, index) => index % 3 === 0)
-    expect(resumed.length).toBeGreaterThan(6)
-    for (const [line, position] of resumed) {
-      const rest: string[] = []
-      for await (const some of chainFeed(optionsOf(jsonOf(proxy.url)), position).facts) {
-        rest.push(...some.map((fact) => JSON.stringify(fact)))
+  test.each([2, 70])(
+    'tells the same facts wherever reading resumes, with a finality of %i blocks',
+    async (finality) => {
+      await chain.mine(finality)
+      const lines = await linesOf(jsonOf(chain.url, finality))
+      const { facts, positionAfter } = chainFeed(optionsOf(jsonOf(chain.url, finality)), null)
+      const positions = new Map<number, ChainPosition>()
+      let read = 0
+      for await (const some of facts) {
+        read += some.length
+        const position = positionAfter({ number: read })
+        positions.set(position.line, position)
       }
-      expect(rest, `from line ${line}`).toEqual(lines.slice(line))
-    }
-    await proxy.close()
-  })
+      const proxy = await startProxy(chain.url, lagging((await chain.head()) - finality))
+      const resumed = [...positions].slice(1).filter((_, index) => index % 3 === 0)
+      expect(resumed.length).toBeGreaterThan(6)
+      for (const [line, position] of resumed) {
+        const rest: string[] = []
+        for await (const some of chainFeed(optionsOf(jsonOf(proxy.url, finality)), position).facts) {
+          rest.push(...some.map((fact) => JSON.stringify(fact)))
+        }
+        expect(rest, `from line ${line}`).toEqual(lines.slice(line))
+      }
+      await proxy.close()
+    },
+  )
 })

@@ -87,7 +87,7 @@ async function read(meddle: Meddle) {
   }
   const impatientRpc = connectRpc({ chainId: 1, rpc: [{ url: proxy.url, requestsPerSecond: 100_000 }] }, options)
   // Of the newest blocks logs are not read in ranges.
-  await impatientRpc.ask((node) => node.block(block + 1_000))
+  impatientRpc.newest.note({ number: block + 1_000 })
   const venues = new Venues([nftPositions({ address: manager, pools: new Pools(), isSlipstream: false, prefix: '' })])
   const states = await readPositionStates({ impatientRpc, venues, report }, block, new Map([[String(id), stored]]))
   const { eth_getLogs: requests = 0 } = proxy.takeCounts()

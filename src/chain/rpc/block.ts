@@ -15,14 +15,14 @@ export interface Header {
 /** Maximum number of cached headers of final blocks whose logs are read one by one. */
 const maxKept = 1_024
 
-/** The newest blocks that the nodes of a chain have returned. */
+/** The newest final blocks of a chain, as far as its nodes have told them. */
 export class NewestBlocks {
-  /** Greatest block number that any node has returned. */
+  /** Greatest number of a final block that any node has told. */
   number = -1
   readonly #headers = new Map<number, Header>()
 
-  /** Records a block that a node has returned. */
-  note({ number }: Header): void {
+  /** Notes that a node has told a block as final. */
+  note({ number }: Pick<Header, 'number'>): void {
     this.number = Math.max(this.number, number)
   }
 

@@ -12,12 +12,14 @@ const confirmations = 10
 const pauseMilliseconds = 200
 
 /** Returns the newest final block, by the configured finality: the `finalized` tag or a number of confirmations. */
-export function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<Header> {
-  return rpc.ask(async (node) => {
+export async function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<Header> {
+  const final = await rpc.ask(async (node) => {
     if (finality === 'finalized') return node.block('finalized')
     const { number } = await node.block('latest')
     return node.block(Math.max(0, number - finality))
   })
+  rpc.newest.note(final)
+  return final
 }
 
 /**

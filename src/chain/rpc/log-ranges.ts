@@ -72,7 +72,7 @@ export async function readHistory(
   to: number,
   width = new RangeWidth(),
 ): Promise<ChainLog[]> {
-  const single = await firstSingle(rpc, from, to)
+  const single = firstSingle(rpc, from, to)
   const found = await Promise.all([
     readSingly(rpc, filters, single, to),
     ...filters.map((filter) => readOne(rpc, filter, from, single - 1, width)),
@@ -92,7 +92,7 @@ export async function readNewest(
   width: RangeWidth,
 ): Promise<{ logs: ChainLog[]; from: number }> {
   if (first === undefined) return { logs: [], from: 0 }
-  const single = await firstSingle(rpc, 0, to)
+  const single = firstSingle(rpc, 0, to)
   if (single <= to) return { logs: await readSingly(rpc, [first, ...others], single, to), from: single }
   const { logs, from } = await readNewestOf(rpc, first, to, width)
   // Each filter has its own request, so that a failure does not repeat the others.
@@ -100,10 +100,10 @@ export async function readNewest(
   return { logs: sortLogs([...logs, ...found.flat()]), from }
 }
 
-/** Returns the first block of a range to read one by one; the block after the range where there is none. */
-async function firstSingle(rpc: Rpc, from: number, to: number): Promise<number> {
-  if (rpc.newest.number < to) await rpc.ask((node) => node.block(to))
-  return Math.min(Math.max(from, rpc.newest.number - singleBlocks + 1), to + 1)
+/** Returns the first block of a range that is read by itself; the one after the range where none is. */
+function firstSingle(rpc: Rpc, from: number, to: number): number {
+  const newest = Math.max(rpc.newest.number, to)
+  return Math.min(Math.max(from, newest - singleBlocks + 1), to + 1)
 }
 
 /** Reads logs by block hashes, which a node without the block refuses; skips blocks that their blooms exclude. */

@@ -50,16 +50,8 @@ export interface Node {
   explain(error: unknown): ExplainedFault
 }
 
-/** Options of {@link connectNode}. */
-export interface NodeOptions {
-  readonly limits?: NodeLimits | undefined
-  /** Called with each block that the node returns. */
-  readonly onBlock?: (header: Header) => void
-}
-
 /** Creates a client of a node. */
-export function connectNode({ url, requestsPerSecond }: NodeConfig, options: NodeOptions = {}): Node {
-  const { limits = defaultLimits, onBlock = () => undefined } = options
+export function connectNode({ url, requestsPerSecond }: NodeConfig, limits = defaultLimits): Node {
   let restsUntil = 0
   const onRetryAfter = (milliseconds: number): void => {
     restsUntil = performance.now() + Math.min(milliseconds, maxRestMilliseconds)
@@ -76,7 +68,6 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, options: Nod
       const tag = typeof at === 'number' ? numberToHex(at) : at
       const header = readHeader(await request({ method: 'eth_getBlockByNumber', params: [tag, false] }))
       if (typeof at === 'number' && header.number !== at) throw new NodeFault(`gave block ${header.number} for ${at}`)
-      onBlock(header)
       return header
     },
     async logsIn(filter, from, to) {

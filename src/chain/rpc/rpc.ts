@@ -62,7 +62,7 @@ export interface RpcOptions extends Omit<FaultWatchOptions, 'times'> {
 export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
   const { signal, retry = defaultRetry, limits, newest = new NewestBlocks() } = options
   const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
-  const nodes = rpc.map((node) => connectNode(node, { limits, onBlock: (header) => newest.note(header) }))
+  const nodes = rpc.map((node) => connectNode(node, limits))
   const faults = new FaultWatch({ ...options, times })
   const checked = new Set<Node>()
   // No limit on listeners: each pending request adds one.
