@@ -19,20 +19,26 @@ const maxKept = 1_024
 export class NewestBlocks {
   /** Greatest number of a final block that any node has told. */
   number = -1
-  readonly #headers = new Map<number, Header>()
+  readonly #headers = new Map<number, Promise<Header>>()
 
   /** Notes that a node has told a block as final. */
   note({ number }: Pick<Header, 'number'>): void {
     this.number = Math.max(this.number, number)
   }
 
-  /** Returns the header of a final block, from the cache if it was read before. */
-  async headerAt(number: number, read: (number: number) => Promise<Header>): Promise<Header> {
-    const header = this.#headers.get(number) ?? (await read(number))
-    this.#headers.set(number, header)
+  /** Returns the header of a final block, which is kept as soon as it is being read. */
+  headerAt(number: number, read: (number: number) => Promise<Header>): Promise<Header> {
+    const kept = this.#headers.get(number)
+    // The reader that has asked for it may give up sooner than others do.
+    if (kept !== undefined) return kept.catch(() => read(number))
+    const reading = read(number)
+    this.#headers.set(number, reading)
+    reading.catch(() => {
+      if (this.#headers.get(number) === reading) this.#headers.delete(number)
+    })
     const [oldest] = this.#headers.keys()
     if (oldest !== undefined && this.#headers.size > maxKept) this.#headers.delete(oldest)
-    return header
+    return reading
   }
 
   /** Removes the header of a block that may have been reorganised from the cache. */

@@ -1,0 +1,81 @@
+import { type Hex, numberToHex } from 'viem'
+import { expect, test, vi } from 'vitest'
+import { readHistory } from '../../src/chain/rpc/log-ranges.ts'
+import { connectRpc, type Rpc } from '../../src/chain/rpc/rpc.ts'
+import { type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
+
+const newest = 1_000
+/** The filter of nothing in particular. */
+const any = [{}]
+
+/** A header of a chain without bloom filters, so that each block is asked for its logs. */
+function headerOf(number: Hex, fork = 'aa'): { readonly result: unknown } {
+  const hash = `0x${fork}${number.slice(2).padStart(62, '0')}`
+  return { result: { number, hash, parentHash: hash, timestamp: '0x65000000', logsBloom: `0x${'0'.repeat(512)}` } }
+}
+
+/** Answers requests as a node of an empty chain does. */
+function answerOf(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+  if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
+  if (method === 'eth_getBlockByNumber') return Promise.resolve(headerOf(params[0] as Hex))
+  return Promise.resolve({ result: [] })
+}
+
+/** Reads from a node, by a reader that gives up soon and by one that doesn't. */
+async function withNode(
+  meddle: Meddle,
+  use: (rpc: Rpc, impatientRpc: Rpc, takeCounts: () => Record<string, number>) => Promise<void>,
+): Promise<void> {
+  const proxy = await startProxy('http://127.0.0.1:9', meddle)
+  const connect = (givesUp: boolean, of?: Rpc): Rpc =>
+    connectRpc(
+      { chainId: 1, rpc: [{ url: proxy.url, requestsPerSecond: 100_000 }] },
+      {
+        report: vi.fn(),
+        signal: new AbortController().signal,
+        retry: {
+          firstMilliseconds: 1,
+          maxMilliseconds: 2,
+          faultTimes: { toldAfter: 10, unexplainedToldAfter: 50, givesUpAfter: 50, repeatedAfter: 60_000 },
+        },
+        givesUp,
+        onLastingFault: () => undefined,
+        ...(of && { newest: of.newest }),
+      },
+    )
+  const rpc = connect(false)
+  rpc.newest.note({ number: newest })
+  try {
+    await use(rpc, connect(true, rpc), () => proxy.takeCounts())
+  } finally {
+    await proxy.close()
+  }
+}
+
+test('readers of the same blocks at once share their headers', async () => {
+  await withNode(
+    ({ method, params }) => answerOf(method, params),
+    async (rpc, _, takeCounts) => {
+      await Promise.all(Array.from({ length: 5 }, () => readHistory(rpc, any, newest - 20, newest)))
+      expect(takeCounts()).toMatchObject({ eth_getBlockByNumber: 21 })
+    },
+  )
+})
+
+test('a header that one reader gives up is read by another one', async () => {
+  let fails = true
+  await withNode(
+    ({ method, params }) => {
+      const isRefused = fails && method === 'eth_getBlockByNumber'
+      return isRefused ? Promise.resolve({ error: { code: -32_000, message: 'nope' } }) : answerOf(method, params)
+    },
+    async (rpc, impatientRpc) => {
+      const impatient = readHistory(impatientRpc, any, newest, newest)
+      const patient = readHistory(rpc, any, newest, newest)
+      await expect(impatient).rejects.toThrow("The chain couldn't be read")
+      fails = false
+      expect(await patient).toEqual([])
+      expect(await readHistory(impatientRpc, any, newest, newest)).toEqual([])
+    },
+  )
+})
