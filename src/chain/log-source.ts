@@ -5,7 +5,7 @@ import { BlockState } from './rpc/multicall.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
 import { arrivalsIn, type Holdings } from './positions/holdings.ts'
 import { leftNoTraces, type TracesOptions } from './positions/traces.ts'
-import type { LogFilter, Node } from './rpc/node.ts'
+import { type LogFilter, maxAddresses, type Node } from './rpc/node.ts'
 import { type RangeWidth, readHistory } from './rpc/log-ranges.ts'
 import { mintTopics } from './vaults/vault-events.ts'
 import type { VaultKinds } from './vaults/vault-kinds.ts'
@@ -34,9 +34,6 @@ export interface LogSourceOptions extends TracesOptions {
   readonly feeTerms: VaultFeeTerms
   readonly kinds: VaultKinds
 }
-
-/** Maximum number of addresses in a filter that providers accept. */
-const maxAddresses = 500
 
 /** Creates a source for the logs of vaults and of their positions. */
 export function createLogSource(options: LogSourceOptions, vaults: readonly Address[], holdings: Holdings): LogSource {

@@ -1,12 +1,15 @@
 import { type Address, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { chainFeed } from '../../src/chain/feed.ts'
+import { requestTopics } from '../../src/chain/vaults/erc7540.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { chainJson, factsOf, type MarkFact } from './support/reading.ts'
+import { chainJson, factsOf, type MarkFact, optionsOf } from './support/reading.ts'
 
 describeOnChain('requests to deposit', () => {
   let chain: TestChain
@@ -83,5 +86,38 @@ describeOnChain('requests to deposit', () => {
     // One that is open is asked for at each mark; the others while it is unknown that they are settled, of several at once.
     expect(counts.at(-1)).toBeGreaterThan(60)
     expect(counts.slice(0, -1).filter((times) => times > 25)).toEqual([])
+  })
+
+  test('are read together for all vaults where reading resumes', async () => {
+    const open = () => openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    const vaults = [await open(), await open(), await open()]
+    await chain.block(...vaults.map((vault, at) => vault.callOf(alice, 'requestDeposit', usdc(at + 1), alice, alice)))
+    await chain.mine(8)
+    const of = (url: string) => {
+      const some = vaults.map(({ address, firstBlock }) => ({ address, firstBlock }))
+      return optionsOf(chainJson(url, protocol, some, { markEveryBlocks: 2 }))
+    }
+    const { facts, positionAfter } = chainFeed(of(chain.url), null)
+    const told: FactInput[] = []
+    for await (const some of facts) told.push(...some)
+    const position = positionAfter({ number: told.length })
+    const asked: string[][] = []
+    const proxy = await startProxy(chain.url, (request, pass) => {
+      const [{ address = [], topics: [topics = []] = [] } = {}] = request.params as {
+        address?: Address
+        topics?: Hex[][]
+      }[]
+      if (request.method === 'eth_getLogs' && [topics].flat().join() === requestTopics.join())
+        asked.push([address].flat())
+      return pass()
+    })
+    const again: FactInput[] = []
+    for await (const some of chainFeed(of(proxy.url), position).facts) again.push(...some)
+    await proxy.close()
+    expect(position.line).toBeGreaterThan(0)
+    expect(again).toEqual(told.slice(position.line))
+    expect(asked.length).toBeGreaterThan(0)
+    const addresses = vaults.map(({ address }) => address)
+    expect(asked).toEqual(asked.map(() => addresses))
   })
 })

@@ -1,4 +1,4 @@
-import { type Hex, numberToHex } from 'viem'
+import type { Hex } from 'viem'
 import { expect, test, vi } from 'vitest'
 import { readHistory } from '../../src/chain/rpc/log-ranges.ts'
 import { connectRpc, type Rpc } from '../../src/chain/rpc/rpc.ts'

@@ -1,7 +1,10 @@
+import { getAddress } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { aboutVault } from '../progress/set-aside.ts'
+import { groupBy, inChunks } from '../rpc/arrays.ts'
 import type { Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
+import { maxAddresses } from '../rpc/node.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { requestTopics } from '../vaults/erc7540.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
@@ -27,13 +30,24 @@ export async function applyRequests(
     const { adapter } = kinds.of(address)
     return firstBlock <= block.number && requestTopics.some((topic) => adapter.topics.includes(topic))
   })
-  const addRequests = async ({ address, firstBlock }: (typeof asked)[number]): Promise<void> => {
-    const filter = { address, topics: [requestTopics] }
+  if (asked.length === 0) return
+  const addresses = asked.map(({ address }) => address)
+  const filters = inChunks(addresses, maxAddresses).map((address) => ({ address, topics: [requestTopics] }))
+  const first = Math.min(...asked.map(({ firstBlock }) => firstBlock))
+  const logs = groupBy(await readHistory(rpc, filters, first, block.number), (log) => getAddress(log.address))
+  const addRequests = ({ address, firstBlock }: (typeof asked)[number]): void => {
     const { adapter } = kinds.of(address)
-    for (const log of await readHistory(rpc, [filter], firstBlock, block.number)) {
-      const change = adapter.readLog(log)
+    for (const log of logs.get(address) ?? []) {
+      const change = log.block < firstBlock ? null : adapter.readLog(log)
       if (change?.kind === 'requested') holdings.addRequest(address, change.request)
     }
   }
-  await Promise.all(asked.map((vault) => aboutVault(vault.address, addRequests(vault))))
+  await Promise.all(
+    asked.map((vault) =>
+      aboutVault(
+        vault.address,
+        Promise.resolve().then(() => addRequests(vault)),
+      ),
+    ),
+  )
 }

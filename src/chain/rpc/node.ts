@@ -21,6 +21,9 @@ const maxErrorBytes = 65_536
 /** Maximum pause; a longer Retry-After of a node is reduced to it. */
 const maxRestMilliseconds = 60_000
 
+/** Maximum number of addresses in a filter that providers accept. */
+export const maxAddresses = 500
+
 /** Filter of eth_getLogs; an absent topic matches any. */
 export interface LogFilter {
   readonly address?: Address | readonly Address[]
