@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
 import { expect, test, vi } from 'vitest'
-import { readHistory } from '../../src/chain/rpc/log-ranges.ts'
+import { RangeWidth, readHistory, readNewest } from '../../src/chain/rpc/log-ranges.ts'
 import { connectRpc, type Rpc } from '../../src/chain/rpc/rpc.ts'
 import { type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
 
@@ -76,6 +76,38 @@ test('a header that one reader gives up is read by another one', async () => {
       fails = false
       expect(await patient).toEqual([])
       expect(await readHistory(impatientRpc, any, newest, newest)).toEqual([])
+    },
+  )
+})
+
+test('logs of one block and filter are asked for once, unless they could not be read', async () => {
+  let answers = false
+  await withNode(
+    ({ method, params }) => {
+      const isRefused = !answers && method === 'eth_getLogs'
+      return isRefused ? Promise.resolve({ error: { code: -32_000, message: 'nope' } }) : answerOf(method, params)
+    },
+    async (rpc, impatientRpc, takeCounts) => {
+      await expect(readHistory(impatientRpc, any, newest, newest)).rejects.toThrow("The chain couldn't be read")
+      answers = true
+      takeCounts()
+      await readHistory(rpc, any, newest - 20, newest)
+      expect(takeCounts()).toMatchObject({ eth_getLogs: 21 })
+      await readHistory(rpc, any, newest - 25, newest)
+      expect(takeCounts()).toMatchObject({ eth_getLogs: 5 })
+      await readHistory(rpc, [{ topics: [`0x${'1'.repeat(64)}`] }], newest - 1, newest)
+      expect(takeCounts()).toEqual({ eth_getLogs: 2 })
+    },
+  )
+})
+
+test('the newest of the blocks that are read one by one are read first', async () => {
+  await withNode(
+    ({ method, params }) => answerOf(method, params),
+    async (rpc, _, takeCounts) => {
+      const { from } = await readNewest(rpc, any, newest, new RangeWidth())
+      expect(from).toBeGreaterThan(newest - 16)
+      expect(takeCounts()).toMatchObject({ eth_getLogs: newest - from + 1 })
     },
   )
 })

@@ -12,14 +12,50 @@ export interface Header {
   readonly logsBloom: Hex
 }
 
-/** Maximum number of cached headers of final blocks whose logs are read one by one. */
+/** Characters of a log beside its data: an address, four topics, two hashes. */
+const charactersOfLog = 500
+
+/** Headers that are kept: those of final blocks, whose logs are read one by one. */
 const maxKept = 1_024
+
+/** Characters of the logs of these blocks that are kept. */
+const maxKeptCharacters = 16 * 2 ** 20
+
+/** Logs of blocks that are known by their hashes. Those that were read longest ago are forgotten first. */
+class KeptLogs {
+  readonly #logs = new Map<string, readonly ChainLog[]>()
+  #characters = 0
+
+  take(key: string): readonly ChainLog[] | undefined {
+    const found = this.#logs.get(key)
+    if (found === undefined) return undefined
+    this.#logs.delete(key)
+    this.#logs.set(key, found)
+    return found
+  }
+
+  keep(key: string, logs: readonly ChainLog[]): void {
+    if (this.#logs.has(key)) return
+    this.#logs.set(key, logs)
+    this.#characters += sizeOf(key, logs)
+    for (const [old, some] of this.#logs) {
+      if (this.#characters <= maxKeptCharacters) break
+      this.#logs.delete(old)
+      this.#characters -= sizeOf(old, some)
+    }
+  }
+}
+
+function sizeOf(key: string, logs: readonly ChainLog[]): number {
+  return key.length + logs.reduce((sum, { data }) => sum + data.length + charactersOfLog, 0)
+}
 
 /** The newest final blocks of a chain, as far as its nodes have told them. */
 export class NewestBlocks {
   /** Greatest number of a final block that any node has told. */
   number = -1
   readonly #headers = new Map<number, Promise<Header>>()
+  readonly #logs = new KeptLogs()
 
   /** Notes that a node has told a block as final. */
   note({ number }: Pick<Header, 'number'>): void {
@@ -41,7 +77,23 @@ export class NewestBlocks {
     return reading
   }
 
-  /** Removes the header of a block that may have been reorganised from the cache. */
+  /**
+   * Returns the logs of a block that match a filter, which are kept once they were read: whether tokens are gifts takes
+   * those of the newest blocks at each mark.
+   * @param filterKey unique to the filter
+   */
+  async logsAt(
+    { hash }: Pick<Header, 'hash'>,
+    filterKey: string,
+    read: () => Promise<readonly ChainLog[]>,
+  ): Promise<readonly ChainLog[]> {
+    const key = `${hash} ${filterKey}`
+    const logs = this.#logs.take(key) ?? (await read())
+    this.#logs.keep(key, logs)
+    return logs
+  }
+
+  /** Forgets the header of a block that nodes do not have any more. */
   forget(number: number): void {
     this.#headers.delete(number)
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
 import { type ChainLog, sortLogs } from './block.ts'
@@ -16,7 +17,10 @@ const maxBlocks = 10_000
  */
 export const singleBlocks = 64
 
-/** Number of answers after which a width is tried again that was refused before. */
+/** Number of these blocks that are read at once where the newest logs are sought: most are of one of the newest. */
+const singlesAtOnce = 8
+
+/** After so many answers a width is tried that was refused before. */
 const answersBeforeTrial = 50
 /** An outage of a provider, which @ponder/utils mistakes for a range that is too wide. */
 const outageText = 'no backend is currently healthy'
@@ -92,7 +96,7 @@ export async function readNewest(
   width: RangeWidth,
 ): Promise<{ logs: ChainLog[]; from: number }> {
   if (first === undefined) return { logs: [], from: 0 }
-  const single = firstSingle(rpc, 0, to)
+  const single = Math.max(firstSingle(rpc, 0, to), to - singlesAtOnce + 1)
   if (single <= to) return { logs: await readSingly(rpc, [first, ...others], single, to), from: single }
   const { logs, from } = await readNewestOf(rpc, first, to, width)
   // Each filter has its own request, so that a failure does not repeat the others.
@@ -108,17 +112,27 @@ function firstSingle(rpc: Rpc, from: number, to: number): number {
 
 /** Reads logs by block hashes, which a node without the block refuses; skips blocks that their blooms exclude. */
 async function readSingly(rpc: Rpc, filters: readonly LogFilter[], from: number, to: number): Promise<ChainLog[]> {
+  // Filters may have thousands of topics.
+  const keyOf = (filter: LogFilter): string => createHash('sha256').update(JSON.stringify(filter)).digest('base64')
+  const keyed = filters.map((filter) => ({ filter, key: keyOf(filter) }))
   const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
-  const found = await Promise.all(numbers.map((number) => readBlock(rpc, filters, number)))
+  const found = await Promise.all(numbers.map((number) => readBlock(rpc, keyed, number)))
   return sortLogs(found.flat())
 }
 
-async function readBlock(rpc: Rpc, filters: readonly LogFilter[], number: number): Promise<ChainLog[]> {
+interface KeyedFilter {
+  readonly filter: LogFilter
+  readonly key: string
+}
+
+async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], number: number): Promise<ChainLog[]> {
   const header = await rpc.newest.headerAt(number, (at) => rpc.ask((node) => node.block(at)))
-  const matching = filters.filter((filter) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
+  const matching = filters.filter(({ filter }) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
   try {
     const found = await Promise.all(
-      matching.map((filter) => rpc.askAt(header, (node) => node.logsOf(filter, header.hash))),
+      matching.map(({ filter, key }) =>
+        rpc.newest.logsAt(header, key, () => rpc.askAt(header, (node) => node.logsOf(filter, header.hash))),
+      ),
     )
     return found.flat()
   } catch (error) {
