@@ -81,7 +81,10 @@ export async function* readSeconds(
 async function readSecond(second: TimestampBlocks, options: ReaderOptions): Promise<SecondFacts> {
   let read = await timestampFacts(second, options)
   if (read.faults.size > 0) await options.rpc.checkChain()
-  for (let told = 1; told < confirmations && read.faults.size > 0; told++) read = await timestampFacts(second, options)
+  for (let told = 1; told < confirmations && read.faults.size > 0; told++) {
+    options.rpc.newest.forgetAll()
+    read = await timestampFacts(second, options)
+  }
   const [first] = second.blocks
   return { start: first?.header ?? second.end, ...read }
 }

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { Contradiction } from '../../src/chain/errors.ts'
 import { readStage } from '../../src/chain/progress/stage.ts'
+import { type Header, NewestBlocks } from '../../src/chain/rpc/block.ts'
 import type { ReaderOptions, readSeconds, SecondFacts } from '../../src/chain/reader.ts'
 
 const vault = { address: `0x${'1'.repeat(40)}` as const, strategy: 'one', firstBlock: 1 }
 const { signal } = new AbortController()
-const options = { config: { vaults: [vault] }, report: () => undefined, signal } as unknown as ReaderOptions
+const rpc = { newest: new NewestBlocks() }
+const options = { config: { vaults: [vault] }, report: () => undefined, signal, rpc } as unknown as ReaderOptions
 
 async function faultsOf(read: typeof readSeconds): Promise<unknown[]> {
   const faults: unknown[] = []
@@ -35,4 +37,22 @@ test('a quiet vault is read on however often a contradiction in it heals', async
 
 test('a vault is set aside where one does not heal', async () => {
   expect(await faultsOf(contradicting(7, 1))).toHaveLength(1)
+}, 60_000)
+
+test('blocks and logs that were kept are asked for again where a contradiction makes the chain be read again', async () => {
+  const header: Header = { number: 1, hash: '0xab', parentHash: '0x', ts: 1, logsBloom: '0x' }
+  let asked = 0
+  const read: typeof readSeconds = async function* () {
+    const { newest } = rpc
+    const count = <Value>(value: Value) => {
+      asked++
+      return Promise.resolve(value)
+    }
+    await newest.headerAt(1, () => count(header))
+    await newest.logsAt(header, 'filter', () => count([]))
+    yield* await Promise.resolve<SecondFacts[]>([])
+    if (asked === 2) throw new Contradiction('a log is missing', vault.address)
+  }
+  expect(await faultsOf(read)).toEqual([])
+  expect(asked).toBe(4)
 }, 60_000)

@@ -60,6 +60,7 @@ export async function* readStage(
         continue
       }
       options.report('warn', 'The chain is read again', { reason: error.message })
+      options.rpc.newest.forgetAll()
       await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
     }
   }

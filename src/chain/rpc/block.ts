@@ -54,8 +54,8 @@ function sizeOf(key: string, logs: readonly ChainLog[]): number {
 export class NewestBlocks {
   /** Greatest number of a final block that any node has told. */
   number = -1
-  readonly #headers = new Map<number, Promise<Header>>()
-  readonly #logs = new KeptLogs()
+  #headers = new Map<number, Promise<Header>>()
+  #logs = new KeptLogs()
 
   /** Notes that a node has told a block as final. */
   note({ number }: Pick<Header, 'number'>): void {
@@ -88,9 +88,16 @@ export class NewestBlocks {
     read: () => Promise<readonly ChainLog[]>,
   ): Promise<readonly ChainLog[]> {
     const key = `${hash} ${filterKey}`
-    const logs = this.#logs.take(key) ?? (await read())
-    this.#logs.keep(key, logs)
+    const kept = this.#logs
+    const logs = kept.take(key) ?? (await read())
+    kept.keep(key, logs)
     return logs
+  }
+
+  /** Forgets all headers and logs, also those that are being read: one of them may be of a fork, or incomplete. */
+  forgetAll(): void {
+    this.#headers = new Map()
+    this.#logs = new KeptLogs()
   }
 
   /** Forgets the header of a block that nodes do not have any more. */
