@@ -168,6 +168,20 @@ export class RequestFailed extends Error {
   }
 }
 
+/**
+ * A call that takes a node too long, which answers others at the same block. The cause is the error of the request, which
+ * tells whether such a fault passes.
+ */
+export class CallTooSlow extends Error {
+  constructor(called: string, contract: string, block: number, options: ErrorOptions) {
+    super(
+      `takes too long to answer ${called}() of ${contract} at block ${block}, and answers other calls there`,
+      options,
+    )
+    this.name = 'CallTooSlow'
+  }
+}
+
 /** A node that has requested a pause with Retry-After. */
 export class NodeResting extends Error {
   constructor(readonly milliseconds: number) {

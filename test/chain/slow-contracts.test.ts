@@ -1,12 +1,14 @@
 import { type Address, decodeFunctionData, type Hex, multicall3Abi } from 'viem'
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type RpcAnswer, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, linesOf, shortFaultTimes } from './support/reading.ts'
+import { type HttpAnswer, type RpcAnswer, startProxy } from './support/proxy.ts'
+import { chainJson, type ChainJson, linesOf, type Said, shortFaultTimes } from './support/reading.ts'
 
+const gatewayTimeout: HttpAnswer = { status: 504, body: 'upstream request timeout' }
 const tooSlow: RpcAnswer = { error: { code: -32_000, message: 'execution aborted (timeout = 5s)' } }
 
 describeOnChain('calls that take the nodes too long', () => {
@@ -32,16 +34,21 @@ describeOnChain('calls that take the nodes too long', () => {
     )
 
   /** Reads from a node that takes too long for some requests, which it knows by the contracts that they call. */
-  async function readWith(isSlow: (called: readonly string[]) => boolean): Promise<string[]> {
+  async function readWith(
+    isSlow: (called: readonly string[]) => boolean,
+    answer: RpcAnswer | HttpAnswer = tooSlow,
+    said: Said[] = [],
+    times = shortFaultTimes,
+  ): Promise<string[]> {
     const proxy = await startProxy(chain.url, ({ method, params }, pass) => {
       if (method !== 'eth_call') return pass()
       const [{ to, data }] = params as [{ to: Address; data: Hex }]
       return isSlow(to.toLowerCase() === protocol.multicall.toLowerCase() ? targetsOf(data) : [to.toLowerCase()])
-        ? Promise.resolve(tooSlow)
+        ? Promise.resolve(answer)
         : pass()
     })
     try {
-      return await linesOf(jsonOf(proxy.url), [], shortFaultTimes)
+      return await linesOf(jsonOf(proxy.url), said, times)
     } finally {
       await proxy.close()
     }
@@ -63,6 +70,21 @@ describeOnChain('calls that take the nodes too long', () => {
     await expect(readWith((called) => called.includes(address.toLowerCase()))).rejects.toThrow(
       new RegExp(`it takes too long to answer \\w+\\(\\) of ${address} at block \\d+, and answers other calls there`),
     )
+  })
+
+  test('by themselves are waited for where a gateway gives up, and told with their contract', async () => {
+    const [, { address }] = vaults
+    const said: Said[] = []
+    const times = { ...shortFaultTimes, repeatedAfter: 100 }
+    let isSlow = true
+    const lines = readWith((called) => isSlow && called.includes(address.toLowerCase()), gatewayTimeout, said, times)
+    const { unexplainedToldAfter, givesUpAfter } = times
+    // Longer than errors are borne.
+    const waited = wait(2 * (unexplainedToldAfter + givesUpAfter)).then(() => (isSlow = false))
+    expect(await Promise.all([lines, waited])).toEqual([await linesOf(jsonOf(chain.url)), false])
+    const named = new RegExp(`takes too long to answer \\w+\\(\\) of ${address} at block \\d+`)
+    expect(said.filter(({ facts }) => named.test(String(facts['reason']))).map(({ level }) => level)).toContain('warn')
+    expect(said.filter(({ level }) => level === 'error')).toEqual([])
   })
 
   test('are not told so of a node that takes too long for all', async () => {

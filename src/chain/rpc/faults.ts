@@ -1,5 +1,5 @@
 import { BaseError, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
-import { NodeResting, RequestFailed } from '../errors.ts'
+import { CallTooSlow, NodeResting, RequestFailed } from '../errors.ts'
 import { withoutSecrets } from './url-secrets.ts'
 
 /** A fault of a node that lasts until the operator acts. */
@@ -113,6 +113,7 @@ const methodNotFoundCodes: readonly number[] = [-32_601, -32_004]
  * @param url URL of the node, whose secrets are masked in the reason
  */
 export function explainFault(error: unknown, url: string): ExplainedFault {
+  if (error instanceof CallTooSlow) return { ...explainFault(error.cause, url), reason: error.message }
   const cause = error instanceof RequestFailed ? error.cause : error
   const text = (words: string): string => withoutSecrets(words, url)
   if (cause instanceof NodeResting) return { reason: cause.message, lasting: null }

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { NodeFault } from '../../errors.ts'
+import { CallTooSlow } from '../../errors.ts'
 import { isRevert, isTooSlow } from '../faults.ts'
 import type { Node } from '../node.ts'
 import type { BlockId } from '../rpc.ts'
@@ -39,7 +39,7 @@ export class SlowRequest {
 /**
  * Handles the error of a request for one call.
  * @returns `reverted` where it was executed and reverted
- * @throws {NodeFault} that names the contract, where the node times out but answers another call at the block
+ * @throws {CallTooSlow} that names the contract, where the call takes a node too long that answers another one at the block
  */
 export async function failedAlone(
   node: Node,
@@ -50,8 +50,7 @@ export async function failedAlone(
   // A contract may write anything into the reason of its revert.
   if (isRevert(error)) return 'reverted'
   if (!isTooSlow(error) || !(await answersOthers(node, place))) throw error
-  const { number } = place.block
-  throw new NodeFault(`takes too long to answer ${name}() of ${to} at block ${number}, and answers other calls there`)
+  throw new CallTooSlow(name, to, place.block.number, { cause: error })
 }
 
 /** Returns whether a node answers the gas probe at a block: a node that is too slow for all calls does not. */
