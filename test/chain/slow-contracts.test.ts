@@ -1,6 +1,9 @@
-import { type Address, decodeFunctionData, type Hex, multicall3Abi } from 'viem'
+import { type Address, decodeFunctionData, erc4626Abi, type Hex, multicall3Abi } from 'viem'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { contractCall } from '../../src/chain/rpc/calls/contract-call.ts'
+import { BlockState, Multicall } from '../../src/chain/rpc/multicall.ts'
+import { connectRpc } from '../../src/chain/rpc/rpc.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
@@ -85,6 +88,34 @@ describeOnChain('calls that take the nodes too long', () => {
     const named = new RegExp(`takes too long to answer \\w+\\(\\) of ${address} at block \\d+`)
     expect(said.filter(({ facts }) => named.test(String(facts['reason']))).map(({ level }) => level)).toContain('warn')
     expect(said.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  test.each([1, 2])('are made at the next node at once where one hangs, %i in one request', async (number) => {
+    let hangs = false
+    const hanging = await startProxy(chain.url, ({ method }, pass) => {
+      return hangs && method === 'eth_call' ? new Promise(() => undefined) : pass()
+    })
+    const healthy = await startProxy(chain.url)
+    const rpc = connectRpc(
+      { chainId: 31_337, rpc: [hanging, healthy].map(({ url }) => ({ url, requestsPerSecond: 10_000 })) },
+      {
+        report: () => undefined,
+        signal: new AbortController().signal,
+        limits: { timeoutMilliseconds: 500, maxAnswerBytes: 1_000_000 },
+        givesUp: false,
+        onLastingFault: () => undefined,
+      },
+    )
+    const block = await rpc.ask((node) => node.block('latest'))
+    // It is the turn of the one that hangs again.
+    await rpc.ask((node) => node.block('latest'))
+    hangs = true
+    hanging.takeCounts()
+    const state = new BlockState(rpc, new Multicall(protocol.multicall), block)
+    const calls = vaults.slice(0, number).map(({ address }) => contractCall(erc4626Abi, address, 'totalAssets', []))
+    expect(await Promise.all(calls.map((call) => state.read(call)))).toEqual(calls.map(() => usdc(10)))
+    expect(hanging.takeCounts()).toEqual({ eth_call: 1 })
+    await Promise.all([hanging.close(), healthy.close()])
   })
 
   test('are not told so of a node that takes too long for all', async () => {

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { ContractCall } from './calls/contract-call.ts'
 import { CallBatches } from './calls/call-batches.ts'
 import { aggregate, type AggregatedResults, type CallResult } from './calls/aggregate.ts'
-import { type CallPlace, failedAlone, SlowRequest } from './calls/slow-calls.ts'
+import { SlowRequest } from './calls/slow-calls.ts'
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
 import { confirmations, contractExists } from './contract-existence.ts'
@@ -74,10 +74,6 @@ export class BlockState {
     return answer ?? absent
   }
 
-  get #place(): CallPlace {
-    return { block: this.block, multicall: this.multicall.address }
-  }
-
   #readShared<Value>(call: ContractCall<Value>): Promise<Value | null | typeof failed> {
     const key = call.to + call.data
     const answer = this.#results.get(key) ?? this.#batches.read(call)
@@ -119,7 +115,7 @@ export class BlockState {
   /** Returns null where Multicall3 seems to be absent. */
   #aggregate(calls: readonly ContractCall<unknown>[], { isThere = false } = {}) {
     const { multicall, block } = this
-    const request = new SlowRequest(this.#place)
+    const request = this.#slowRequest()
     return this.rpc.askAt(block, async (node) => {
       const answer = await aggregate(node, multicall.address, calls, block.hash).catch((error: unknown) =>
         request.failed(node, error),
@@ -129,19 +125,24 @@ export class BlockState {
     })
   }
 
+  #slowRequest(): SlowRequest {
+    return new SlowRequest({ block: this.block, multicall: this.multicall.address })
+  }
+
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
     // Empty data means that there is no contract, but a node that is out of sync returns it too.
     for (let empty = 0; empty < confirmations; empty++) {
-      const result = await this.rpc.askAt(this.block, (node) => this.#callAt(node, call))
+      const request = this.#slowRequest()
+      const result = await this.rpc.askAt(this.block, (node) => this.#callAt(node, call, request))
       if (!result.success || result.returnData !== '0x') return decodeResult(call, result)
     }
     return null
   }
 
-  async #callAt(node: Node, call: ContractCall<unknown>): Promise<CallResult> {
+  async #callAt(node: Node, call: ContractCall<unknown>, request: SlowRequest): Promise<CallResult> {
     const returnData = await node
       .call(call.to, call.data, this.block.hash)
-      .catch((error: unknown) => failedAlone(node, error, call, this.#place))
+      .catch((error: unknown) => request.failedAlone(node, error, call))
     return returnData === 'reverted' ? { success: false, returnData: '0x' } : { success: true, returnData }
   }
 }

@@ -13,8 +13,8 @@ export interface CallPlace {
 }
 
 /**
- * Handles the errors of one request for several calls, which is retried at each node in turn. A node may take too long
- * for the calls together, or for a single one.
+ * Handles the errors of one request for calls, which nodes repeat in turn. A node may take too long for all of them
+ * together, or for one that is among them.
  */
 export class SlowRequest {
   readonly #slow = new Set<Node>()
@@ -23,34 +23,30 @@ export class SlowRequest {
 
   /**
    * Handles the error of a node.
-   * @returns `reverted` where the request was executed and reverted; `too slow` when this node times out for the second
-   * time, after all others failed too, while it answers another call at the block
-   * @throws any other error
+   * @returns `reverted` where the request was executed and reverted; `too slow` where it takes this node too long for the
+   * second time, so that no other one has done better, while it answers another call at the block
+   * @throws any other error, and the first of this node: another one may answer sooner than this one answers anything else
    */
   async failed(node: Node, error: unknown): Promise<'reverted' | 'too slow'> {
+    // A contract may write anything into the reason of its revert.
     if (isRevert(error)) return 'reverted'
-    if (!isTooSlow(error) || !(await answersOthers(node, this.place))) throw error
-    if (this.#slow.has(node)) return 'too slow'
+    if (!isTooSlow(error)) throw error
+    const isSecond = this.#slow.has(node)
     this.#slow.add(node)
+    if (isSecond && (await answersOthers(node, this.place))) return 'too slow'
     throw error
   }
-}
 
-/**
- * Handles the error of a request for one call.
- * @returns `reverted` where it was executed and reverted
- * @throws {CallTooSlow} that names the contract, where the call takes a node too long that answers another one at the block
- */
-export async function failedAlone(
-  node: Node,
-  error: unknown,
-  { to, name }: ContractCall<unknown>,
-  place: CallPlace,
-): Promise<'reverted'> {
-  // A contract may write anything into the reason of its revert.
-  if (isRevert(error)) return 'reverted'
-  if (!isTooSlow(error) || !(await answersOthers(node, place))) throw error
-  throw new CallTooSlow(name, to, place.block.number, { cause: error })
+  /**
+   * Handles the error of a node where the request is for one call.
+   * @returns `reverted` where it was executed and reverted
+   * @throws {CallTooSlow} that names the contract, where the request is too slow
+   */
+  async failedAlone(node: Node, error: unknown, { to, name }: ContractCall<unknown>): Promise<'reverted'> {
+    const outcome = await this.failed(node, error)
+    if (outcome === 'reverted') return outcome
+    throw new CallTooSlow(name, to, this.place.block.number, { cause: error })
+  }
 }
 
 /** Returns whether a node answers the gas probe at a block: a node that is too slow for all calls does not. */
