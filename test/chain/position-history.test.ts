@@ -124,3 +124,63 @@ test('the logs before the creation of a position are not needed', async () => {
   const { requests } = await read(nodeOf(Infinity, pruned, createdAt - 5))
   expect(requests).toBeLessThan(100)
 }, 120_000)
+
+test.each([1, 2])(
+  'where nodes refuse usual ranges, logs are read vault by vault in ranges that begin with one block: %i vaults',
+  async (number) => {
+    const [read, created] = [100_000, 99_000]
+    const ids = [7n, 8n].slice(0, number)
+    const all = ids.flatMap((one, index) => {
+      const topic = numberToHex(one, { size: 32 })
+      const topics = [padHex(zeroAddress, { size: 32 }), padHex(stranger, { size: 32 }), topic]
+      const at = created + 100 * index
+      return [
+        logOf(at, 'Transfer(address,address,uint256)', topics),
+        logOf(at + 1, `Increase${changed}`, [topic], 100n, 50n, 50n),
+        logOf(at + 2, `Decrease${changed}`, [topic], 40n, 5n, 2n),
+      ]
+    })
+    let requests = 0
+    const proxy = await startProxy('http://127.0.0.1:9', ({ method, params }) => {
+      if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
+      if (method === 'eth_getBlockByNumber') return Promise.resolve({ result: headerOf(params[0] as Hex) })
+      requests++
+      const { fromBlock, toBlock, topics } = params[0] as {
+        fromBlock: Hex
+        toBlock: Hex
+        topics: (Hex | Hex[] | null)[]
+      }
+      const [from, to] = [Number(fromBlock), Number(toBlock)]
+      const isJoint = topics.some(
+        (some) => Array.isArray(some) && some.length === 2 && some.every((one) => /^0x0+\d$/.test(one)),
+      )
+      if (isJoint || to - from >= 64) return Promise.resolve(unknown)
+      const result = all.filter((log) => {
+        const fits = topics.every((some, place) => some === null || [some].flat().includes(log.topics[place] ?? '0x'))
+        return fits && Number(log.blockNumber) >= from && Number(log.blockNumber) <= to
+      })
+      return Promise.resolve({ result })
+    })
+    const report = vi.fn()
+    const faultTimes = { toldAfter: 1, unexplainedToldAfter: 1, givesUpAfter: 1, repeatedAfter: 60_000 }
+    const impatientRpc = connectRpc(
+      { chainId: 1, rpc: [{ url: proxy.url, requestsPerSecond: 100_000 }] },
+      {
+        report,
+        signal: new AbortController().signal,
+        retry: { firstMilliseconds: 1, maxMilliseconds: 2, faultTimes },
+        givesUp: true,
+        onLastingFault: () => undefined,
+      },
+    )
+    impatientRpc.newest.note({ number: read + 1_000 })
+    const venues = new Venues([nftPositions({ address: manager, pools: new Pools(), isSlipstream: false, prefix: '' })])
+    const vaultOf = (one: string): Address => `0x${one.padStart(40, '0')}`
+    const positions = new Map(ids.map((one) => [String(one), stored]))
+    const states = await readPositionStates({ impatientRpc, venues, report, vaultOf }, read, positions)
+    await proxy.close()
+    expect(states).toEqual(new Map(ids.map((one) => [String(one), { liquidity: 60n, freed: [5n, 2n] }])))
+    expect(requests).toBeLessThan(400 * number)
+  },
+  60_000,
+)

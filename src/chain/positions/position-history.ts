@@ -63,6 +63,7 @@ async function readLogsOf(options: PositionHistoryOptions, block: number, ids: r
   const logs: ChainLog[] = []
   const sought = new Set(ids)
   const width = new RangeWidth(mostBlocks)
+  let byVault: Map<Address | undefined, RangeWidth> | null = null
   let nextReport = reportedBlocks
   for (let to = block; sought.size > 0;) {
     const [id] = sought
@@ -74,10 +75,14 @@ async function readLogsOf(options: PositionHistoryOptions, block: number, ids: r
       report('info', 'Reading the logs of positions since their creation', { positions: sought.size, one: id, to })
       nextReport = 2 * (block - to)
     }
-    const found = await readNewest(impatientRpc, filtersOf(venues, [...sought]), to, width).catch((error: unknown) => {
-      if (error instanceof ChainUnreadable) return readByVault(options, [...sought], { block, to }, error)
-      throw error
-    })
+    const found =
+      byVault === null
+        ? await readNewest(impatientRpc, filtersOf(venues, [...sought]), to, width).catch(unreadable)
+        : await readByVault(options, [...sought], { block, to }, byVault)
+    if (found instanceof ChainUnreadable) {
+      byVault = new Map()
+      continue
+    }
     logs.push(...found.logs)
     for (const log of found.logs) {
       const change = venues.readLog(log)
@@ -92,36 +97,56 @@ function filtersOf(venues: Venues, ids: readonly string[]): LogFilter[] {
   return [...venues.changesOf(ids), ...venues.creationsOf(ids)]
 }
 
+function unreadable(error: unknown): ChainUnreadable {
+  if (error instanceof ChainUnreadable) return error
+  throw error
+}
+
 /**
- * Reads the logs of one block vault by vault, after a joint request failed: nodes that have pruned these logs lack them
- * for all vaults, but a node may also refuse the filter of a single vault.
- * @throws {ContractMismatch | SeveralMismatches} with the vaults whose logs the nodes lack
+ * Reads the newest logs vault by vault, after those of all were not to be had together: nodes that have pruned them lack
+ * them for all vaults, and may refuse the filter of one alone. A vault's ranges begin with one block.
+ * @param widths those of the vaults, which this function adds
+ * @throws {ContractMismatch | SeveralMismatches} with the vaults of which the nodes lack the logs of one block
  */
 async function readByVault(
   { impatientRpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
   ids: readonly string[],
   { block, to }: { readonly block: number; readonly to: number },
-  cause: ChainUnreadable,
+  widths: Map<Address | undefined, RangeWidth>,
 ): Promise<{ logs: ChainLog[]; from: number }> {
-  const ofVaults = [...groupBy(ids, vaultOf)]
-  const lacking = (vault: Address | undefined, [id]: readonly string[], error: unknown): ContractMismatch => {
-    if (!(error instanceof ChainUnreadable) || vault === undefined) throw error
+  const readOf = async (vault: Address | undefined, some: readonly string[]) => {
+    const width = widths.get(vault) ?? narrow(new RangeWidth(mostBlocks))
+    widths.set(vault, width)
+    const read = () => readNewest(impatientRpc, filtersOf(venues, some), to, width).catch(unreadable)
+    const isNarrow = width.blocks === 1
+    const first = await read()
+    if (isNarrow || !(first instanceof ChainUnreadable)) return first
+    narrow(width)
+    return read()
+  }
+  const lacking = (vault: Address | undefined, [id]: readonly string[], error: ChainUnreadable): ContractMismatch => {
+    if (vault === undefined) throw error
     const problem = `holds position ${id}, whose logs since its creation can't be read (${error.message}),`
     return new ContractMismatch(vault, block, problem, vault)
   }
-  const [only] = ofVaults.length === 1 ? ofVaults : []
-  if (only !== undefined) throw lacking(...only, cause)
   const found = await Promise.all(
-    ofVaults.map(([vault, some]) =>
-      readNewest(impatientRpc, filtersOf(venues, some), to, new RangeWidth(1)).catch((error: unknown) =>
-        lacking(vault, some, error),
-      ),
-    ),
+    Array.from(groupBy(ids, vaultOf), async ([vault, some]) => {
+      const read = await readOf(vault, some)
+      return read instanceof ChainUnreadable ? lacking(vault, some, read) : read
+    }),
   )
   const mismatches = found.filter((one) => one instanceof ContractMismatch)
   const [first] = mismatches
   if (first !== undefined) throw mismatches.length === 1 ? first : new SeveralMismatches(mismatches)
-  return { logs: found.flatMap((one) => ('logs' in one ? one.logs : [])), from: to }
+  const read = found.flatMap((one) => (one instanceof ContractMismatch ? [] : [one]))
+  // Older logs are those of some vaults only, and are read again.
+  return { logs: read.flatMap(({ logs }) => logs), from: Math.max(...read.map(({ from }) => from)) }
+}
+
+/** Starts again with ranges of one block. */
+function narrow(width: RangeWidth): RangeWidth {
+  width.blocks = 1
+  return width
 }
 
 function replay(venues: Venues, ids: readonly string[], logs: readonly ChainLog[]): Map<string, PositionState> {
