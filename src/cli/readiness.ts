@@ -50,7 +50,7 @@ function ageOf(
     dataAgeSeconds: ageSeconds,
     newestFactAgeSeconds: newestTs === null ? null : Math.max(0, Math.floor(Date.now() / 1000) - newestTs),
     causes: [
-      ...(data.isListening ? [] : ['commits are not heard of']),
+      ...(data.isListening ? [] : ['commits are not received']),
       ...causesOfReplica,
       ...(waiting.length > 0 ? ['a feed waits'] : []),
       ...(stopped.length > 0 ? ['a feed is stopped'] : []),

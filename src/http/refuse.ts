@@ -16,10 +16,13 @@ export function refusalOf(request: IncomingRequest, problem: Answer): Answer {
 
 /** Returns the problem of a request that exceeds the capacity of the process. */
 export function overloaded(): Answer {
-  return retryLater('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.')
+  return retryLater('OVERLOADED', 'Too many requests are waiting. Try again later.')
 }
 
 /** Returns the problem of a request whose response takes longer than its deadline. */
 export function lateAnswer(seconds: number): Answer {
-  return retryLater('DEADLINE_EXCEEDED', `The answer took more than ${seconds} s. Ask for less, or again later.`)
+  return retryLater(
+    'DEADLINE_EXCEEDED',
+    `The answer took more than ${seconds} s. Request less data, or try again later.`,
+  )
 }

@@ -40,7 +40,7 @@ export const EventType = {
 } as const;
 
 export type EventType = typeof EventType[keyof typeof EventType];
-/** The state of a vault: the first that applies of suspended, exiting, planting, idle, planting, attention, earning. */
+/** The state of a vault, the first that applies: suspended; exiting, planting (an event started it and it has not ended); idle (no value, no position); planting (value, no position yet); attention (a position out of range); earning. */
 export const VaultStatus = {
   /** At least one of its positions is out of range. */
   Attention: 'ATTENTION',
@@ -48,9 +48,9 @@ export const VaultStatus = {
   Earning: 'EARNING',
   /** It leaves its positions, until it is empty. */
   Exiting: 'EXITING',
-  /** It holds no capital. */
+  /** It has no value and no open position. */
   Idle: 'IDLE',
-  /** It puts capital into positions: begun, or with value and no position yet. */
+  /** It puts capital into positions: an event started it and it has not ended, or it has value and no position yet. */
   Planting: 'PLANTING',
   /** It is suspended; exits remain possible. */
   Suspended: 'SUSPENDED'

@@ -91,7 +91,7 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (body !== null && body !== 'null') return answerOf(body, envelope, route, past, request, options)
-    const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
+    const moment = past === null ? '' : `, or it was not yet open at ${String(variables[past.parameter])}`
     return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
   }
 }

@@ -53,7 +53,7 @@ export const dataHeaders: Headers = {
     pattern: '^\\d+$',
   },
   'Data-Age': {
-    ...text('Whole seconds since the gateway last knew that it had heard of every commit.', '0'),
+    ...text('Whole seconds since the gateway last knew that it had received every commit.', '0'),
     pattern: '^\\d+$',
   },
 }
@@ -81,7 +81,7 @@ export const streamHeaders: Headers = {
 
 /** Request header for conditional requests. */
 export const ifNoneMatchSchema: Schema = text(
-  'The ETag of an answer that is held already: 304 where it still stands.',
+  'The ETag of a response that the client has: 304 if it is still current.',
   etag,
 )
 
@@ -94,8 +94,8 @@ export const lastEventIdSchema: Schema = text(
 /** Request header for read-your-writes consistency. */
 export const minDataVersionSchema: Schema = {
   ...text(
-    'A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where ' +
-      'it is none of the history.',
+    'A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then ' +
+      'answers 503; 409 if it is not part of the current history.',
     dataVersion,
   ),
   pattern: '^[1-9]\\d{0,14}\\.\\d{1,19}$',

@@ -25,7 +25,7 @@ export const liveVaults: LiveRoute = {
   description:
     'Server-sent events: the snapshot of each vault at once, and again on each change, at most four times a second. The ' +
     'data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that what was sent ' +
-    'may be out of date, `reset` that the version of Last-Event-ID is none of the history.',
+    'may be out of date, `reset` that the version of Last-Event-ID is not part of the current history.',
   parameters: {
     vault: { ...addressesParameter('vaults', 'Addresses of 1 to 100 vaults, with commas.', 100), isRequired: true },
   },
@@ -41,9 +41,9 @@ export const liveEvents: LiveRoute = {
   summary: 'Ledger rows of vaults, pushed',
   description:
     'Server-sent events: each new ledger row, in the order of commits, none skipped and none repeated. The data is a ' +
-    'row as in the events path, with its vault; the id is where to go on, by Last-Event-ID or `after`. `stale` says ' +
-    'that the database is away, `fresh` that it is back, `reset` that the position is none of the history or is no ' +
-    'longer kept: read the events path anew, the stream goes on from the id of the reset.',
+    'row as in the events path, with its vault; the id is its position, to continue after it by Last-Event-ID or ' +
+    '`after`. `stale` says that the database is away, `fresh` that it is back, `reset` that the position is not part ' +
+    'of the current history or is no longer kept: read the events path again; the stream continues from the id of the reset.',
   parameters: {
     vault: addressesParameter('vaults', 'Only rows of these vaults: 1 to 100 addresses, with commas.', 100),
     type: eventTypesParameter('types', 'Only rows of this type, or of several with commas.'),

@@ -156,7 +156,7 @@ function successes({ documentation, parameters, past }: Route): object {
       headers,
       content: { 'application/json': { schema, example }, ...csv },
     },
-    304: { description: 'The answer with the ETag given still stands.', headers },
+    304: { description: 'Not modified: the response with the given ETag is still current.', headers },
   }
 }
 

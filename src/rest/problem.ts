@@ -1,8 +1,8 @@
 /** Kinds of problems by code, with HTTP status and title. */
 export const problems = {
   BAD_REQUEST: { status: 400, title: 'The request can not be read' },
-  BAD_PARAMETER: { status: 400, title: 'A parameter is not what it can be' },
-  BAD_DATA_VERSION: { status: 400, title: 'Min-Data-Version is no version' },
+  BAD_PARAMETER: { status: 400, title: 'Invalid parameter' },
+  BAD_DATA_VERSION: { status: 400, title: 'Invalid Min-Data-Version' },
   UNAUTHENTICATED: { status: 401, title: 'An API key is required' },
   VAULT_NOT_FOUND: { status: 404, title: 'No such vault' },
   PATH_NOT_FOUND: { status: 404, title: 'No such path' },
@@ -18,7 +18,7 @@ export const problems = {
   INTERNAL: { status: 500, title: 'Something went wrong here' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'The database does not answer' },
   DEADLINE_EXCEEDED: { status: 503, title: 'The answer took too long' },
-  DATA_NOT_THERE_YET: { status: 503, title: 'The data is not that new yet' },
+  DATA_NOT_THERE_YET: { status: 503, title: 'The data version has not been reached yet' },
   OVERLOADED: { status: 503, title: 'The gateway is busy' },
   NOT_READY: { status: 503, title: 'The gateway is not ready' },
 } as const

@@ -23,14 +23,14 @@ import {
 /** Schemas of path parameters, by name. */
 export const segments: Readonly<Record<string, Schema>> = {
   address: address(
-    'Address of the vault: EVM, in one case or, mixed, with a right EIP-55 checksum.',
+    'Address of the vault: EVM, all lower or upper case, or mixed case with a valid EIP-55 checksum.',
     '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A',
   ),
 }
 
 const window = {
-  since: timeParameter('since', 'From this time on, included; in Unix seconds.', 1763424000),
-  until: timeParameter('until', 'Up to this time, not included; in Unix seconds. It is not before since.', 1767225600),
+  since: timeParameter('since', 'Start of the period, inclusive, in Unix seconds.', 1763424000),
+  until: timeParameter('until', 'End of the period, exclusive, in Unix seconds; not before since.', 1767225600),
 }
 
 /** Example of a cursor, which is opaque. */
@@ -101,7 +101,7 @@ export const routes: readonly Route[] = [
       type: eventTypesParameter('type', 'Only rows of this type, or of several with commas.'),
       ...window,
       limit: count('first', 'How many rows at most.', { least: 1, most: 1_000, default: 100 }),
-      cursor: cursor('after', 'Where the page begins, as Link gave it.', exampleCursor),
+      cursor: cursor('after', 'Cursor from the Link header of the previous page.', exampleCursor),
     },
     ['vault', 'events', 'nodes'],
     ({ vault }) => (vault?.events.pageInfo.hasNextPage === true ? vault.events.pageInfo.endCursor : null),

@@ -100,7 +100,7 @@ const position = object('An open position of a vault, as its newest mark shows i
   pendingRewardsUsd: number('Rewards not collected yet, in USD.', 4729.963824),
 })
 
-const suspension = object('The suspension that stands; null where none does.', {
+const suspension = object('The suspension of the vault; null if it is not suspended.', {
   reason: text('Why the vault was suspended.', 'oracle deviation above 2 %'),
   since: timeSchema('Since when, in Unix seconds.', 1767207600),
   exitsAvailable: { type: 'boolean', const: true, description: 'Always true: exits remain possible while suspended.' },
@@ -111,13 +111,13 @@ export const snapshot = object('Value, capital flows, gain, status and positions
   vault: address('Address of the vault, checksummed.', '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'),
   owner: address("Address of the vault's owner, checksummed.", '0xa8E3c1077D9809E2499718202DBee2f1D7354bE6'),
   status: oneOf(
-    'The first that applies: suspended; exiting, planting (begun and not over); idle (no value, no position); ' +
-      'planting (value, no position yet); attention (a position out of range); earning.',
+    'The first that applies: suspended; exiting, planting (an event started it and it has not ended); ' +
+      'idle (no value, no position); planting (value, no position yet); attention (a position out of range); earning.',
     VaultStatus,
     'suspended',
   ),
   strategy: text('Identifier of the strategy it runs.', 'eth-core'),
-  valueUsd: number('Its value now, in USD.', 373906.197142),
+  valueUsd: number('Its value, in USD.', 373906.197142),
   capitalInUsd: number('Capital deposited so far, in USD.', 342151.34688),
   capitalOutUsd: number('Capital withdrawn so far, in USD.', 0),
   netUsd: number('Gain net of flows, in USD: valueUsd + capitalOutUsd - capitalInUsd, exactly.', 31754.850262),

@@ -129,7 +129,7 @@ export interface paths {
         };
         /**
          * Snapshots of vaults, pushed
-         * @description Server-sent events: the snapshot of each vault at once, and again on each change, at most four times a second. The data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that what was sent may be out of date, `reset` that the version of Last-Event-ID is none of the history.
+         * @description Server-sent events: the snapshot of each vault at once, and again on each change, at most four times a second. The data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that what was sent may be out of date, `reset` that the version of Last-Event-ID is not part of the current history.
          */
         get: operations["followVaults"];
         put?: never;
@@ -149,7 +149,7 @@ export interface paths {
         };
         /**
          * Ledger rows of vaults, pushed
-         * @description Server-sent events: each new ledger row, in the order of commits, none skipped and none repeated. The data is a row as in the events path, with its vault; the id is where to go on, by Last-Event-ID or `after`. `stale` says that the database is away, `fresh` that it is back, `reset` that the position is none of the history or is no longer kept: read the events path anew, the stream goes on from the id of the reset.
+         * @description Server-sent events: each new ledger row, in the order of commits, none skipped and none repeated. The data is a row as in the events path, with its vault; the id is its position, to continue after it by Last-Event-ID or `after`. `stale` says that the database is away, `fresh` that it is back, `reset` that the position is not part of the current history or is no longer kept: read the events path again; the stream continues from the id of the reset.
          */
         get: operations["followEvents"];
         put?: never;
@@ -177,7 +177,7 @@ export interface components {
              */
             owner: string;
             /**
-             * @description The first that applies: suspended; exiting, planting (begun and not over); idle (no value, no position); planting (value, no position yet); attention (a position out of range); earning.
+             * @description The first that applies: suspended; exiting, planting (an event started it and it has not ended); idle (no value, no position); planting (value, no position yet); attention (a position out of range); earning.
              * @example suspended
              * @enum {string}
              */
@@ -188,7 +188,7 @@ export interface components {
              */
             strategy: string;
             /**
-             * @description Its value now, in USD.
+             * @description Its value, in USD.
              * @example 373906.197142
              */
             valueUsd: number;
@@ -299,7 +299,7 @@ export interface components {
                  */
                 highWaterUsd: number;
             };
-            /** @description The suspension that stands; null where none does. */
+            /** @description The suspension of the vault; null if it is not suspended. */
             suspension: {
                 /**
                  * @description Why the vault was suspended.
@@ -591,7 +591,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The bytes received are not HTTP/1.1. The address or a parameter is not what it can be. Min-Data-Version is not a version as Data-Version tells it. */
+        /** @description The bytes received are not HTTP/1.1. The address or a parameter is invalid. Min-Data-Version is not the value of a Data-Version header. */
         BadRequestOrBadParameterOrBadDataVersion: {
             headers: {
                 /**
@@ -761,7 +761,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Min-Data-Version is none of the history of the data: it was lost by a failover, or is older than what is kept. */
+        /** @description Min-Data-Version is not part of the current history: it was lost in a failover, or is older than the kept history. */
         HistoryChanged: {
             headers: {
                 /**
@@ -916,7 +916,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something went wrong, which is logged with its request id, and told to nobody else. */
+        /** @description An internal error, logged with its request id; no details are disclosed. */
         Internal: {
             headers: {
                 /**
@@ -950,7 +950,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The database does not answer now. The answer took too long, and was given up. The data did not become as new as Min-Data-Version asks in time. Too many requests wait for their answers. */
+        /** @description The database does not answer now. The answer took too long, and was given up. The data did not reach Min-Data-Version in time. Too many requests are waiting. */
         DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded: {
             headers: {
                 /**
@@ -989,7 +989,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The bytes received are not HTTP/1.1. Min-Data-Version is not a version as Data-Version tells it. */
+        /** @description The bytes received are not HTTP/1.1. Min-Data-Version is not the value of a Data-Version header. */
         BadRequestOrBadDataVersion: {
             headers: {
                 /**
@@ -1023,7 +1023,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description As many streams are open of this key or address as may be. A rate limit is configured, and the sender has used it up. */
+        /** @description Too many streams of this key or address are open. A rate limit is configured, and the sender has used it up. */
         TooManyStreamsOrRateLimited: {
             headers: {
                 /**
@@ -1077,14 +1077,14 @@ export interface operations {
                 at?: number;
             };
             header?: {
-                /** @description The ETag of an answer that is held already: 304 where it still stands. */
+                /** @description The ETag of a response that the client has: 304 if it is still current. */
                 "If-None-Match"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path: {
                 /**
-                 * @description Address of the vault: EVM, in one case or, mixed, with a right EIP-55 checksum.
+                 * @description Address of the vault: EVM, all lower or upper case, or mixed case with a valid EIP-55 checksum.
                  * @example 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A
                  */
                 address: string;
@@ -1122,7 +1122,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1186,7 +1186,7 @@ export interface operations {
                     "application/json": components["schemas"]["Snapshot"];
                 };
             };
-            /** @description The answer with the ETag given still stands. */
+            /** @description Not modified: the response with the given ETag is still current. */
             304: {
                 headers: {
                     /**
@@ -1215,7 +1215,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1250,22 +1250,22 @@ export interface operations {
     getEquity: {
         parameters: {
             query?: {
-                /** @description From this time on, included; in Unix seconds. */
+                /** @description Start of the period, inclusive, in Unix seconds. */
                 since?: number;
-                /** @description Up to this time, not included; in Unix seconds. It is not before since. */
+                /** @description End of the period, exclusive, in Unix seconds; not before since. */
                 until?: number;
                 /** @description How many points at most. */
                 points?: number;
             };
             header?: {
-                /** @description The ETag of an answer that is held already: 304 where it still stands. */
+                /** @description The ETag of a response that the client has: 304 if it is still current. */
                 "If-None-Match"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path: {
                 /**
-                 * @description Address of the vault: EVM, in one case or, mixed, with a right EIP-55 checksum.
+                 * @description Address of the vault: EVM, all lower or upper case, or mixed case with a valid EIP-55 checksum.
                  * @example 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A
                  */
                 address: string;
@@ -1303,7 +1303,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1338,7 +1338,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The answer with the ETag given still stands. */
+            /** @description Not modified: the response with the given ETag is still current. */
             304: {
                 headers: {
                     /**
@@ -1367,7 +1367,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1403,24 +1403,24 @@ export interface operations {
             query?: {
                 /** @description Only rows of this type, or of several with commas. */
                 type?: ("deposit" | "exit" | "fee" | "harvest" | "plant" | "rebalance" | "resume" | "suspend" | "withdraw")[];
-                /** @description From this time on, included; in Unix seconds. */
+                /** @description Start of the period, inclusive, in Unix seconds. */
                 since?: number;
-                /** @description Up to this time, not included; in Unix seconds. It is not before since. */
+                /** @description End of the period, exclusive, in Unix seconds; not before since. */
                 until?: number;
                 /** @description How many rows at most. */
                 limit?: number;
-                /** @description Where the page begins, as Link gave it. */
+                /** @description Cursor from the Link header of the previous page. */
                 cursor?: string;
             };
             header?: {
-                /** @description The ETag of an answer that is held already: 304 where it still stands. */
+                /** @description The ETag of a response that the client has: 304 if it is still current. */
                 "If-None-Match"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path: {
                 /**
-                 * @description Address of the vault: EVM, in one case or, mixed, with a right EIP-55 checksum.
+                 * @description Address of the vault: EVM, all lower or upper case, or mixed case with a valid EIP-55 checksum.
                  * @example 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A
                  */
                 address: string;
@@ -1458,7 +1458,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1502,7 +1502,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The answer with the ETag given still stands. */
+            /** @description Not modified: the response with the given ETag is still current. */
             304: {
                 headers: {
                     /**
@@ -1531,7 +1531,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1571,9 +1571,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an answer that is held already: 304 where it still stands. */
+                /** @description The ETag of a response that the client has: 304 if it is still current. */
                 "If-None-Match"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path?: never;
@@ -1610,7 +1610,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1652,7 +1652,7 @@ export interface operations {
                     "application/json": components["schemas"]["Strategy"][];
                 };
             };
-            /** @description The answer with the ETag given still stands. */
+            /** @description Not modified: the response with the given ETag is still current. */
             304: {
                 headers: {
                     /**
@@ -1681,7 +1681,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1715,9 +1715,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an answer that is held already: 304 where it still stands. */
+                /** @description The ETag of a response that the client has: 304 if it is still current. */
                 "If-None-Match"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path?: never;
@@ -1754,7 +1754,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1788,7 +1788,7 @@ export interface operations {
                     "application/json": components["schemas"]["UniverseAsset"][];
                 };
             };
-            /** @description The answer with the ETag given still stands. */
+            /** @description Not modified: the response with the given ETag is still current. */
             304: {
                 headers: {
                     /**
@@ -1817,7 +1817,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1851,9 +1851,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an answer that is held already: 304 where it still stands. */
+                /** @description The ETag of a response that the client has: 304 if it is still current. */
                 "If-None-Match"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path?: never;
@@ -1890,7 +1890,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1924,7 +1924,7 @@ export interface operations {
                     "application/json": components["schemas"]["UniversePair"][];
                 };
             };
-            /** @description The answer with the ETag given still stands. */
+            /** @description Not modified: the response with the given ETag is still current. */
             304: {
                 headers: {
                     /**
@@ -1953,7 +1953,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -1992,7 +1992,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that was received, as an EventSource sends it when it connects again. */
                 "Last-Event-ID"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path?: never;
@@ -2029,7 +2029,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;
@@ -2080,7 +2080,7 @@ export interface operations {
             header?: {
                 /** @description The id of the last event that was received, as an EventSource sends it when it connects again. */
                 "Last-Event-ID"?: string;
-                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                /** @description A version from a Data-Version header: the response is at least as new. The gateway waits up to 2 s for it, then answers 503; 409 if it is not part of the current history. */
                 "Min-Data-Version"?: string;
             };
             path?: never;
@@ -2117,7 +2117,7 @@ export interface operations {
                      */
                     "Data-Time"?: string;
                     /**
-                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @description Whole seconds since the gateway last knew that it had received every commit.
                      * @example 0
                      */
                     "Data-Age"?: string;

@@ -87,10 +87,10 @@ export function isTransient(error: unknown): boolean {
 }
 
 function passingCode(error: unknown): readonly [code: string, message: string] | null {
-  if (error instanceof DatabaseUnavailable) return ['DATABASE_UNAVAILABLE', `${error.message} Ask again later.`]
-  if (error instanceof AdmissionQueueFull) return ['OVERLOADED', `${error.message} Ask again later.`]
+  if (error instanceof DatabaseUnavailable) return ['DATABASE_UNAVAILABLE', `${error.message} Try again later.`]
+  if (error instanceof AdmissionQueueFull) return ['OVERLOADED', `${error.message} Try again later.`]
   if (error instanceof ReadCancelled)
-    return ['DEADLINE_EXCEEDED', 'The read took too long. Ask for less, or again later.']
+    return ['DEADLINE_EXCEEDED', 'The read took too long. Request less data, or try again later.']
   return null
 }
 

@@ -126,7 +126,9 @@ export function connectionType<Node>(
   const Edge = builder.objectRef<{ cursor: string; node: Node }>(`${name}Edge`).implement({
     description: `One of the ${what}, with its cursor.`,
     fields: (t) => ({
-      cursor: t.exposeString('cursor', { description: 'Where this edge stands: give it as `after` for what follows.' }),
+      cursor: t.exposeString('cursor', {
+        description: 'Position of this edge: send it as `after` to continue after it.',
+      }),
       node: t.field({ type: nodeType, description: 'The item at this place.', resolve: (edge) => edge.node as never }),
     }),
   })

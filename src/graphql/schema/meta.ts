@@ -76,7 +76,7 @@ export const Meta = builder.objectRef<DataState>('Meta').implement({
     version: t.exposeString('version', {
       nullable: true,
       description:
-        'A version that nothing in the answer is older than, as in the header Data-Version; null before the first fact, and while the gateway does not hear of commits.',
+        'A version that nothing in the answer is older than, as in the header Data-Version; null before the first fact, and while the gateway receives no commits.',
     }),
     newestFactAt: t.expose('newestTs', {
       type: 'UnixTime',
@@ -85,7 +85,7 @@ export const Meta = builder.objectRef<DataState>('Meta').implement({
     }),
     ageSeconds: t.exposeInt('ageSeconds', {
       nullable: true,
-      description: 'Whole seconds since the gateway last knew that it had heard of every commit.',
+      description: 'Whole seconds since the gateway last knew that it had received every commit.',
     }),
     setAside: t.field({
       type: [SetAsideVaultType],

@@ -12,7 +12,7 @@ const mostUsd = new Decimal(10).pow(usdDigits)
 
 builder.scalarType('Address', {
   description:
-    'An EVM address: `0x` and 40 hex digits. Accepted in one case or with a right EIP-55 checksum; served checksummed.',
+    'An EVM address: `0x` and 40 hex digits. Accepted in all lower or upper case, or in mixed case with a valid EIP-55 checksum; served checksummed.',
   specifiedByURL: 'https://eips.ethereum.org/EIPS/eip-55',
   serialize: (address) => address,
   extensions: { jsonText: unescaped },

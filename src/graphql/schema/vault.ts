@@ -41,12 +41,13 @@ const loadHistoryStart = createLoader('history starts', async (database, address
 
 export const VaultStatusEnum = builder.enumType('VaultStatus', {
   description:
-    'The state of a vault: the first that applies of suspended, exiting, planting, idle, planting, attention, earning.',
+    'The state of a vault, the first that applies: suspended; exiting, planting (an event started it and it has not ended); idle (no value, no position); planting (value, no position yet); attention (a position out of range); earning.',
   values: {
-    IDLE: { value: 'idle', description: 'It holds no capital.' },
+    IDLE: { value: 'idle', description: 'It has no value and no open position.' },
     PLANTING: {
       value: 'planting',
-      description: 'It puts capital into positions: begun, or with value and no position yet.',
+      description:
+        'It puts capital into positions: an event started it and it has not ended, or it has value and no position yet.',
     },
     EARNING: { value: 'earning', description: 'All of its positions are in range.' },
     ATTENTION: { value: 'attention', description: 'At least one of its positions is out of range.' },
@@ -57,7 +58,7 @@ export const VaultStatusEnum = builder.enumType('VaultStatus', {
 
 const FeeSummary = builder.objectRef<VaultRow>('FeeSummary').implement({
   description:
-    'Fees that a vault has paid, and the figure that they are reckoned from. All in USD. As the newest mark with a summary tells them; until there is one, derived from flows, fee events and gains.',
+    'Fee summary of a vault, in USD: capital contributed and withdrawn, fees taken, and the gain at the high-water mark. As stated by the newest mark that has a summary; until then derived from flows, fee events and gains. A mark can also state the high-water mark alone.',
   fields: (t) => ({
     contributedUsd: t.expose('feesContributedUsd', { type: 'Usd', description: 'Capital contributed, in USD.' }),
     withdrawnUsd: t.expose('feesWithdrawnUsd', { type: 'Usd', description: 'Capital withdrawn, in USD.' }),
@@ -70,7 +71,7 @@ const FeeSummary = builder.objectRef<VaultRow>('FeeSummary').implement({
 })
 
 const Suspension = builder.objectRef<{ reason: string; since: number }>('Suspension').implement({
-  description: 'A suspension that stands.',
+  description: 'The suspension of a suspended vault.',
   fields: (t) => ({
     reason: t.exposeString('reason', { description: 'Why the vault was suspended.' }),
     since: t.expose('since', { type: 'UnixTime', description: 'Since when, in Unix seconds.' }),
@@ -99,7 +100,7 @@ export const VaultType = builder.prismaObject('Vault', {
     }),
     strategyId: t.exposeID('strategyId', { description: 'Identifier of the strategy it runs.' }),
     status: t.expose('status', { type: VaultStatusEnum, description: 'Its state, derived from its facts.' }),
-    valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'Its value now, in USD.' }),
+    valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'Its value, in USD.' }),
     capitalInUsd: t.expose('capitalInUsd', { type: 'Usd', description: 'Capital deposited so far, in USD.' }),
     capitalOutUsd: t.expose('capitalOutUsd', { type: 'Usd', description: 'Capital withdrawn so far, in USD.' }),
     netUsd: t.expose('netUsd', {
@@ -128,7 +129,7 @@ export const VaultType = builder.prismaObject('Vault', {
     suspension: t.field({
       type: Suspension,
       nullable: true,
-      description: 'Its suspension; null where none stands.',
+      description: 'Its suspension; null if it is not suspended.',
       resolve: ({ suspensionReason: reason, suspendedAt: since }) =>
         reason === null || since === null ? null : { reason, since },
     }),
@@ -140,7 +141,8 @@ export const VaultType = builder.prismaObject('Vault', {
     }),
     historySince: t.field({
       type: 'UnixTime',
-      description: 'From when on its state is kept, in Unix seconds: any moment from then on can be asked for.',
+      description:
+        'Start of its recorded history, in Unix seconds; its state can be queried at this and any later time.',
       resolve: async (vault, _, context) => (await loadHistoryStart(context, vault.address, null)) ?? vault.updatedAt,
     }),
   }),
@@ -150,7 +152,7 @@ builder.queryField('vault', (t) =>
   t.field({
     type: VaultType,
     nullable: true,
-    description: 'The vault at an address; null where none is known, or had not begun at the moment asked for.',
+    description: 'The vault at an address; null if none is known, or if it was not yet open at the requested time.',
     args: {
       address: t.arg({ type: 'Address', required: true, description: 'Address of the vault.' }),
       at: t.arg({

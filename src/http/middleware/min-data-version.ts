@@ -42,10 +42,11 @@ export function versionWaiter(
   /** Waits for a version that this process was not yet notified of. */
   async function wait(wanted: ParsedVersion, sender: string, onLeave: OnLeave): Promise<Answer | null> {
     if (isOutOfReach(versions, wanted, bounds)) {
-      const detail = `Version ${wanted.text} is more than ${bounds.ahead} commits beyond the newest that was heard of.`
+      const detail = `Version ${wanted.text} is more than ${bounds.ahead} commits beyond the newest known version.`
       return retryLater('DATA_NOT_THERE_YET', detail)
     }
-    if (!places.take(sender, 1)) return retryLater('DATA_NOT_THERE_YET', 'Too many requests wait for later data.')
+    if (!places.take(sender, 1))
+      return retryLater('DATA_NOT_THERE_YET', 'Too many requests are waiting for newer data.')
     const isReached = (): boolean => versions.hasReached(wanted)
     await versions.waitUntil(isReached, bounds.waitMilliseconds, onLeave).finally(() => places.giveBack(sender, 1))
     return isReached() ? null : notThereYet(wanted, bounds)
@@ -53,16 +54,19 @@ export function versionWaiter(
 
   return async (text, sender, onLeave) => {
     const wanted = parsed(text)
-    if (wanted === null) return problem('BAD_DATA_VERSION', 'Send a version as the header Data-Version told it.')
+    if (wanted === null) return problem('BAD_DATA_VERSION', 'Send the value of a Data-Version header.')
     const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onLeave)
     if (refusal !== null) return refusal
-    const told = await history(wanted.seq, sender)
-    if (told instanceof Refusal) return told.answer
+    const found = await history(wanted.seq, sender)
+    if (found instanceof Refusal) return found.answer
     // The connection of the listener may have been lost during the lookup.
     if (!versions.hasReached(wanted)) return notThereYet(wanted, bounds)
-    return told === wanted.text
+    return found === wanted.text
       ? null
-      : problem('HISTORY_CHANGED', `Version ${wanted.text} is none of the data's history: read anew what is held.`)
+      : problem(
+          'HISTORY_CHANGED',
+          `Version ${wanted.text} is not part of the current history: discard cached data and read again.`,
+        )
   }
 }
 
@@ -76,7 +80,7 @@ function isOutOfReach({ newestSeq }: DataVersions, { seq }: ParsedVersion, { ahe
 }
 
 function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimits): Answer {
-  return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not heard of within ${waitMilliseconds / 1000} s.`)
+  return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not reached within ${waitMilliseconds / 1000} s.`)
 }
 
 /** Parses a version; the digits are limited, because sequence numbers must be safe integers. */
@@ -109,7 +113,7 @@ function historyOf(
       return await versionAt(seq)
     } catch {
       asked.delete(seq)
-      return new Refusal(retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.'))
+      return new Refusal(retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Try again later.'))
     } finally {
       lookups.giveBack(sender, 1)
     }
@@ -119,7 +123,9 @@ function historyOf(
     const known = versions.known(seq) ?? asked.get(seq)
     if (known !== undefined) return known
     if (!lookups.take(sender, 1)) {
-      return Promise.resolve(new Refusal(retryLater('DATA_NOT_THERE_YET', 'Too many ask for old versions at once.')))
+      return Promise.resolve(
+        new Refusal(retryLater('DATA_NOT_THERE_YET', 'Too many requests for old versions at once.')),
+      )
     }
     const answer = ask(seq, sender)
     asked.set(seq, answer)

@@ -42,8 +42,8 @@ export function probes(
     const reason = await readiness.reason()
     const age = readiness.age?.()
     const reasons = readiness.degradations?.() ?? []
-    if (reason === null && reasons.length > 0) return told('degraded', { reasons, ...age })
-    return reason === null ? told('ready', age) : problem('NOT_READY', `${reason}${inWords(age)}`)
+    if (reason === null && reasons.length > 0) return statusAnswer('degraded', { reasons, ...age })
+    return reason === null ? statusAnswer('ready', age) : problem('NOT_READY', `${reason}${inWords(age)}`)
   }
   const probe =
     (read: () => Promise<Answer>): PathHandler =>
@@ -51,20 +51,22 @@ export function probes(
       const { headers, ...answer } = await answerReadOnly(method, read)
       return new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
     }
-  const noMetrics = new EncodedResponse(problem('PATH_NOT_FOUND', `${metricsPath} is not told here`))
+  const noMetrics = new EncodedResponse(problem('PATH_NOT_FOUND', 'Metrics are not served on this port'))
   return new Map([
     ['/ready', probe(ready)],
-    ['/health', probe(() => Promise.resolve(told('alive')))],
+    ['/health', probe(() => Promise.resolve(statusAnswer('alive')))],
     [metricsPath, metrics === null ? () => noMetrics : probe(() => answerMetrics(metrics))],
   ])
 }
 
 /** Returns a sentence about the age of the data; empty if it is unknown or zero. */
 function inWords({ dataAgeSeconds = null }: Partial<DataAge> = {}): string {
-  return dataAgeSeconds === null || dataAgeSeconds === 0 ? '' : ` What is known of the data is ${dataAgeSeconds} s old.`
+  return dataAgeSeconds === null || dataAgeSeconds === 0
+    ? ''
+    : ` The data was last known to be current ${dataAgeSeconds} s ago.`
 }
 
-function told(status: string, details?: object): Answer {
+function statusAnswer(status: string, details?: object): Answer {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },

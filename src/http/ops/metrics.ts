@@ -78,7 +78,7 @@ export function createMetrics({ cache, data, readServer, worker }: MetricsOption
 }
 
 function tellAge(registers: Registry[], data: DataVersions): void {
-  const told = (name: string, help: string, figure: () => number | null): void => {
+  const gauge = (name: string, help: string, figure: () => number | null): void => {
     const collect = function (this: Gauge): void {
       const value = figure()
       if (value === null) this.remove()
@@ -86,15 +86,15 @@ function tellAge(registers: Registry[], data: DataVersions): void {
     }
     new Gauge({ name: `vault_gateway_${name}`, help, registers, collect })
   }
-  told(
+  gauge(
     'data_age_seconds',
-    'Time since this process last knew that it had heard of every commit.',
+    'Time since this process last knew that it had received every commit.',
     () => data.now().ageSeconds,
   )
-  told('commits_heard', '1 where this process hears of commits, else 0: then it caches nothing.', () =>
+  gauge('commits_heard', '1 where this process receives commits, else 0: then it caches nothing.', () =>
     data.isListening ? 1 : 0,
   )
-  told('heard_commit_seq', 'Number of the newest commit that this process has heard of.', () => data.newestSeq)
+  gauge('heard_commit_seq', 'Number of the newest commit that this process has received.', () => data.newestSeq)
 }
 
 function tellReadServer(registers: Registry[], readServer: () => ReadServerFigures): void {

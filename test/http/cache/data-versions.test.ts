@@ -266,7 +266,7 @@ describe('Min-Data-Version', () => {
     const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
     const isRefused = async (sender: string): Promise<void> => {
       const refused = await waitFor('2.6', sender, onLeave)
-      expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests wait')])
+      expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests are waiting')])
     }
     const waiting = ['first', 'first', 'second'].map((sender) => waitFor('2.6', sender, onLeave))
     // One sender has half of the places, and the next one half of those that are left.

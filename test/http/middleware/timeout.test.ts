@@ -43,7 +43,7 @@ test('an answer that takes too long is given up, over REST', async () => {
   expect(response.headers.get('retry-after')).toBe('2')
   expect(await problemOf(response, 503)).toMatchObject({
     type: 'urn:vault-gateway:problem:deadline-exceeded',
-    detail: 'The answer took more than 0.05 s. Ask for less, or again later.',
+    detail: 'The answer took more than 0.05 s. Request less data, or try again later.',
   })
   expect(cancelled).toEqual([expect.any(ReadCancelled)])
   expect(gateway.reported).toEqual([])
@@ -75,7 +75,7 @@ test('a database that does not answer now is told as that, and not reported', as
   expect(overRest.headers.get('retry-after')).toBe('2')
   expect(await problemOf(overRest, 503)).toMatchObject({
     type: 'urn:vault-gateway:problem:database-unavailable',
-    detail: 'The database does not answer now. Ask again later.',
+    detail: 'The database does not answer now. Try again later.',
   })
   const overGraphql = await without.post(query)
   expect([overGraphql.status, overGraphql.headers.get('retry-after')]).toEqual([503, '2'])

@@ -127,7 +127,7 @@ export class Replica {
     }
     if (isComparable && !isAhead && isProved && reached === target) this.#followed = target.run
     if (reported !== null && !(await probe.contains(reported, commit))) {
-      return `has not reached commit ${reported.version}, which was told already`
+      return `has not reached commit ${reported.version}, which was already reported to clients`
     }
     return before === null ? 'has been asked only once' : null
   }

@@ -7,7 +7,7 @@ type Work<Result> = () => Promise<Result> | Result
 /** The queue of work that waits for admission is full. The same work may be admitted later. */
 export class AdmissionQueueFull extends Error {
   constructor(readonly waiting: number) {
-    super(`${waiting} requests wait for their turn already.`)
+    super(`${waiting} requests are already waiting.`)
     this.name = 'AdmissionQueueFull'
   }
 }

@@ -22,7 +22,7 @@ const LedgerChange = builder.objectRef<StreamedRow>('LedgerChange').implement({
   description: 'A new row of the ledger of a vault.',
   fields: (t) => ({
     cursor: t.exposeString('cursor', {
-      description: 'Its position in the stream: give it as `after` to go on behind it.',
+      description: 'Its position in the stream: send it as `after` to continue after it.',
     }),
     vault: t.field({
       type: VaultType,
@@ -49,7 +49,7 @@ builder.subscriptionFields((t) => ({
   ledger: t.field({
     type: LedgerChange,
     description:
-      'New rows of ledgers, in the order of their commits: none is skipped, and none repeated. A cursor that is none of the history, or is no longer kept, ends the stream with the error HISTORY_CHANGED.',
+      'New rows of ledgers, in the order of their commits: none is skipped, and none repeated. A cursor that is not part of the current history, or is no longer kept, ends the stream with the error HISTORY_CHANGED.',
     args: {
       vaults: t.arg({
         type: ['Address'],

@@ -114,7 +114,7 @@ export class LiveConnections {
     const network = networkOf(sender)
     const isFull = this.#places >= most || (network !== null && !this.#placesOfNetworks.hasRoom(network, 1))
     if (this.#isEnded) return retryLater('OVERLOADED', 'The gateway stops. Connect again.')
-    if (isFull) return retryLater('OVERLOADED', 'As many streams are open here as may be. Ask again later.')
+    if (isFull) return retryLater('OVERLOADED', 'Too many streams are open. Try again later.')
     if ((this.#placesOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
     const detail = `More than ${limits.connectionsOfSender} streams are open of this key or address: close one of them.`
     const refused = problem('TOO_MANY_STREAMS', detail)

@@ -51,5 +51,5 @@ export async function openAt(
 
 /** Returns the problem of a stream for which there is no memory. */
 export function noRoom(): Answer {
-  return retryLater('OVERLOADED', 'As much is followed here as may be. Ask again later.')
+  return retryLater('OVERLOADED', 'The memory limit of streams is reached. Try again later.')
 }

@@ -27,7 +27,7 @@ const staleFrame = eventFrame({
 
 const resetData = problem(
   'HISTORY_CHANGED',
-  'The position is none of the history, or is no longer kept: read the ledgers anew. The stream goes on from this id.',
+  'The position is not part of the current history, or is no longer kept: read the ledgers again. The stream goes on from this id.',
 ).body
 
 /** Serves `/live/events`: the rows of ledgers, in the order of commits. */
@@ -83,7 +83,7 @@ function parametersOf(query: URLSearchParams): Asked | { readonly refusal: Answe
 
 /** Converts the refusal of the document: the only value that it can refuse is an address with a wrong checksum. */
 function inWordsOfParameters({ body, status }: Answer): Answer {
-  if (status === 503) return problem('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.')
+  if (status === 503) return problem('OVERLOADED', 'Too many requests are waiting. Try again later.')
   const { errors } = JSON.parse(body) as { readonly errors: readonly { readonly message: string }[] }
   return problem('BAD_PARAMETER', `vault: ${errors[0]?.message.replace(/^.*?; /, '') ?? ''}`, 'vault')
 }

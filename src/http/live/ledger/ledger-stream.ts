@@ -47,7 +47,7 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
     const resumed = resumedPosition(exchange, after)
     const position = resumed === undefined ? await tail.now(exchange.sender).catch(() => undefined) : resumed
     if (position === undefined) {
-      return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.')
+      return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Try again later.')
     }
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()

@@ -179,7 +179,7 @@ function ending(result: string | Buffer): Buffer {
 
 function lostPosition(version: string): string {
   const message =
-    'The cursor is none of the history, or is no longer kept: read the ledgers anew, and subscribe again after `version`.'
+    'The cursor is not part of the current history, or is no longer kept: read the ledgers again, and subscribe again after `version`.'
   return JSON.stringify({ errors: [{ message, extensions: { code: 'HISTORY_CHANGED', version } }] })
 }
 
