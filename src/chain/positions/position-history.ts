@@ -139,8 +139,9 @@ async function readByVault(
   const [first] = mismatches
   if (first !== undefined) throw mismatches.length === 1 ? first : new SeveralMismatches(mismatches)
   const read = found.flatMap((one) => (one instanceof ContractMismatch ? [] : [one]))
-  // Older logs are those of some vaults only, and are read again.
-  return { logs: read.flatMap(({ logs }) => logs), from: Math.max(...read.map(({ from }) => from)) }
+  const from = Math.max(...read.map((one) => one.from))
+  // Earlier logs are those of some vaults only, and are read again.
+  return { logs: read.flatMap(({ logs }) => logs.filter(({ block: at }) => at >= from)), from }
 }
 
 /** Starts again with ranges of one block. */

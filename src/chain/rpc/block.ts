@@ -14,6 +14,10 @@ export interface Header {
 
 /** Characters of a log beside its data: an address, four topics, two hashes. */
 const charactersOfLog = 500
+/** Memory of an entry beside its logs, in characters. */
+const charactersOfEntry = 200
+/** Maximum number of blocks and filters whose only answer had no logs. */
+const maxEmptyOnce = 20_000
 
 /** Headers that are kept: those of final blocks, whose logs are read one by one. */
 const maxKept = 1_024
@@ -24,6 +28,7 @@ const maxKeptCharacters = 16 * 2 ** 20
 /** Logs of blocks that are known by their hashes. Those that were read longest ago are forgotten first. */
 class KeptLogs {
   readonly #logs = new Map<string, readonly ChainLog[]>()
+  readonly #emptyOnce = new Set<string>()
   #characters = 0
 
   take(key: string): readonly ChainLog[] | undefined {
@@ -34,8 +39,15 @@ class KeptLogs {
     return found
   }
 
+  /** Keeps an answer; one without logs when it has come twice, since a node may have a block before its receipts. */
   keep(key: string, logs: readonly ChainLog[]): void {
     if (this.#logs.has(key)) return
+    if (logs.length === 0 && !this.#emptyOnce.has(key)) {
+      if (this.#emptyOnce.size >= maxEmptyOnce) this.#emptyOnce.clear()
+      this.#emptyOnce.add(key)
+      return
+    }
+    this.#emptyOnce.delete(key)
     this.#logs.set(key, logs)
     this.#characters += sizeOf(key, logs)
     for (const [old, some] of this.#logs) {
@@ -47,7 +59,7 @@ class KeptLogs {
 }
 
 function sizeOf(key: string, logs: readonly ChainLog[]): number {
-  return key.length + logs.reduce((sum, { data }) => sum + data.length + charactersOfLog, 0)
+  return key.length + charactersOfEntry + logs.reduce((sum, { data }) => sum + data.length + charactersOfLog, 0)
 }
 
 /** The newest final blocks of a chain, as far as its nodes have told them. */

@@ -154,43 +154,45 @@ test('open connections that are slow to read, and all have input, are read withi
 })
 
 test.each([
-  ['of another address', '127.0.0.2', 1.5],
-  ['of its address', '127.0.0.1', 3],
-])(
-  'a connection is not put off by many %s that have input again as soon as they are read',
-  async (_, from, iterations) => {
-    const count = 40
-    // Cheap enough for the connections of a heavy address to be resumed with all others.
-    const readMilliseconds = 2
-    const byPort = new Map<number | undefined, Socket>()
-    let reads = 0
-    let isOver = false
-    const port = await pacedServer((socket) => {
-      const sender = byPort.get(socket.remotePort)
-      if (sender === undefined) return void socket.write('y')
-      reads++
-      busy(readMilliseconds)
-      if (!isOver) sender.write('x')
-    })
-    const flood = Array.from({ length: count }, () => client(port, from))
-    for (const each of flood) each.once('connect', () => byPort.set(each.localPort, each))
-    await vi.waitFor(() => expect(reads).toBeGreaterThan(10 * count), { timeout: 20_000 })
-    const wanted = client(port)
-    const waits: number[] = []
-    for (let asked = 0; asked < 30; asked++) {
-      const before = reads
-      if (asked > 0) wanted.write('x')
-      await once(wanted, 'data')
-      waits.push(reads - before)
-      // It asks at any time of an iteration.
-      await new Promise((resolve) => setTimeout(resolve, asked))
-    }
-    isOver = true
-    for (const each of [wanted, ...flood]) each.destroy()
-    // The first reads of a connection are taken for expensive ones.
-    expect(Math.max(...waits.slice(10))).toBeLessThanOrEqual((iterations * milliseconds) / readMilliseconds + 1)
-  },
-)
+  ['of another address', '127.0.0.2'],
+  ['of its address', '127.0.0.1'],
+])('a connection is not put off by many %s that have input again as soon as they are read', async (_, from) => {
+  const count = 40
+  // Cheap enough for the connections of a heavy address to be resumed with all others.
+  const readMilliseconds = 2
+  const byPort = new Map<number | undefined, Socket>()
+  let reads = 0
+  let isOver = false
+  const port = await pacedServer((socket) => {
+    const sender = byPort.get(socket.remotePort)
+    if (sender === undefined) return void socket.write('y')
+    reads++
+    busy(readMilliseconds)
+    if (!isOver) sender.write('x')
+  })
+  const flood = Array.from({ length: count }, () => client(port, from))
+  for (const each of flood) each.once('connect', () => byPort.set(each.localPort, each))
+  await vi.waitFor(() => expect(reads).toBeGreaterThan(8 * count), { timeout: 20_000 })
+  const wanted = client(port)
+  const waits: number[] = []
+  for (let asked = 0; asked < 30; asked++) {
+    const before = reads
+    if (asked > 0) wanted.write('x')
+    await once(wanted, 'data')
+    waits.push(reads - before)
+    // It asks at any time of an iteration.
+    await new Promise((resolve) => setTimeout(resolve, asked))
+  }
+  isOver = true
+  for (const each of [wanted, ...flood]) each.destroy()
+  // The first reads of a connection are taken for expensive ones.
+  const [middle = NaN] = waits
+    .slice(10)
+    .toSorted((one, other) => one - other)
+    .slice(10)
+  // It waits for the rest of an iteration; without giving way, the others would have two.
+  expect(middle).toBeLessThanOrEqual((1.5 * milliseconds) / readMilliseconds)
+})
 
 test('a connection that others resume is not read before its turn', async () => {
   const { read, most } = await flood(8, (open) => {
