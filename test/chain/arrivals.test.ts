@@ -1,7 +1,5 @@
 import { type Address, type Hex, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chainFeed } from '../../src/chain/feed.ts'
-import type { ChainPosition } from '../../src/chain/progress/chain-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
@@ -17,8 +15,9 @@ import {
   chainJson,
   type ChainJson,
   factsOf,
+  linesAfter,
   linesOf,
-  optionsOf,
+  positionsOf,
   type Said,
   shortFaultTimes,
 } from './support/reading.ts'
@@ -382,20 +381,9 @@ describeOnChain('positions that come to a vault', () => {
   /** Reading resumes at every third place where it can. */
   async function expectSameFromAnywhere(json: ChainJson): Promise<void> {
     const lines = await linesOf(json)
-    const { facts, positionAfter } = chainFeed(optionsOf(json), null)
-    const positions = new Map<number, ChainPosition>()
-    let read = 0
-    for await (const some of facts) {
-      read += some.length
-      const position = positionAfter({ number: read })
-      positions.set(position.line, position)
-    }
+    const positions = await positionsOf(json)
     for (const [line, position] of [...positions].filter((_, index) => index % 3 === 0)) {
-      const rest: string[] = []
-      for await (const some of chainFeed(optionsOf(json), position).facts) {
-        rest.push(...some.map((fact) => JSON.stringify(fact)))
-      }
-      expect(rest, `from line ${line}`).toEqual(lines.slice(line))
+      expect(await linesAfter(json, position), `from line ${line}`).toEqual(lines.slice(line))
     }
   }
 })

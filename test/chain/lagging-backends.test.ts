@@ -1,14 +1,12 @@
 import type { Address, Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chainFeed } from '../../src/chain/feed.ts'
-import type { ChainPosition } from '../../src/chain/progress/chain-position.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, linesOf, optionsOf } from './support/reading.ts'
+import { chainJson, type ChainJson, linesAfter, linesOf, positionsOf } from './support/reading.ts'
 
 /** Number of newest final blocks that one backend lacks. */
 const lag = 40
@@ -60,23 +58,12 @@ describeOnChain('a URL behind which one backend lacks the newest blocks', () => 
     async (finality) => {
       await chain.mine(finality)
       const lines = await linesOf(jsonOf(chain.url, finality))
-      const { facts, positionAfter } = chainFeed(optionsOf(jsonOf(chain.url, finality)), null)
-      const positions = new Map<number, ChainPosition>()
-      let read = 0
-      for await (const some of facts) {
-        read += some.length
-        const position = positionAfter({ number: read })
-        positions.set(position.line, position)
-      }
+      const positions = await positionsOf(jsonOf(chain.url, finality))
       const proxy = await startProxy(chain.url, lagging((await chain.head()) - finality))
       const resumed = [...positions].slice(1).filter((_, index) => index % 3 === 0)
       expect(resumed.length).toBeGreaterThan(6)
       for (const [line, position] of resumed) {
-        const rest: string[] = []
-        for await (const some of chainFeed(optionsOf(jsonOf(proxy.url, finality)), position).facts) {
-          rest.push(...some.map((fact) => JSON.stringify(fact)))
-        }
-        expect(rest, `from line ${line}`).toEqual(lines.slice(line))
+        expect(await linesAfter(jsonOf(proxy.url, finality), position), `from line ${line}`).toEqual(lines.slice(line))
       }
       await proxy.close()
     },

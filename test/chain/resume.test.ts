@@ -1,7 +1,5 @@
 import { type Address, maxUint256 } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chainFeed } from '../../src/chain/feed.ts'
-import type { ChainPosition } from '../../src/chain/progress/chain-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
@@ -11,7 +9,7 @@ import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, feeTier, type Protocol, type TestToken } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, factsOf, linesOf, optionsOf } from './support/reading.ts'
+import { applyChain, chainJson, type ChainJson, factsOf, linesAfter, linesOf, positionsOf } from './support/reading.ts'
 
 describeOnChain('a vault with an odd history', () => {
   let chain: TestChain
@@ -189,21 +187,10 @@ describeOnChain('a vault with an odd history', () => {
 
   test('has the same lines wherever reading resumes', async () => {
     const lines = await linesOf(json)
-    const { facts, positionAfter } = chainFeed(optionsOf(json), null)
-    const positions = new Map<number, ChainPosition>()
-    let read = 0
-    for await (const some of facts) {
-      read += some.length
-      const position = positionAfter({ number: read })
-      positions.set(position.line, position)
-    }
+    const positions = await positionsOf(json)
     expect(positions.size).toBeGreaterThan(15)
     for (const [line, position] of positions) {
-      const rest: string[] = []
-      for await (const some of chainFeed(optionsOf(json), position).facts) {
-        rest.push(...some.map((fact) => JSON.stringify(fact)))
-      }
-      expect(rest, `from line ${line}`).toEqual(lines.slice(line))
+      expect(await linesAfter(json, position), `from line ${line}`).toEqual(lines.slice(line))
     }
   })
 })

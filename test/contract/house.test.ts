@@ -39,7 +39,7 @@ const layers: Readonly<Record<string, Layer>> = {
   // Only here: viem's client. Of a feed it uses only the type of a fact and its check.
   chain: {
     layers: ['limits', 'domain', 'src/feed/fact/fact.ts', 'src/feed/fact/parse.ts'],
-    packages: ['node:*', 'viem', '@ponder/utils', 'zod'],
+    packages: ['node:*', 'viem', '@ponder/utils', 'zod', 'lru-cache'],
   },
   graphql: { layers: ['limits', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache'] },
   // It gets the executor as a parameter, so that it cannot add behaviour to the schema's.

@@ -34,20 +34,15 @@ export async function applyRequests(
   const addresses = asked.map(({ address }) => address)
   const filters = inChunks(addresses, maxAddresses).map((address) => ({ address, topics: [requestTopics] }))
   const first = Math.min(...asked.map(({ firstBlock }) => firstBlock))
-  const logs = groupBy(await readHistory(rpc, filters, first, block.number), (log) => getAddress(log.address))
-  const addRequests = ({ address, firstBlock }: (typeof asked)[number]): void => {
+  const byVault = readHistory(rpc, filters, first, block.number).then((logs) =>
+    groupBy(logs, (log) => getAddress(log.address)),
+  )
+  const addRequests = async ({ address, firstBlock }: (typeof asked)[number]): Promise<void> => {
     const { adapter } = kinds.of(address)
-    for (const log of logs.get(address) ?? []) {
+    for (const log of (await byVault).get(address) ?? []) {
       const change = log.block < firstBlock ? null : adapter.readLog(log)
       if (change?.kind === 'requested') holdings.addRequest(address, change.request)
     }
   }
-  await Promise.all(
-    asked.map((vault) =>
-      aboutVault(
-        vault.address,
-        Promise.resolve().then(() => addRequests(vault)),
-      ),
-    ),
-  )
+  await Promise.all(asked.map((vault) => aboutVault(vault.address, addRequests(vault))))
 }

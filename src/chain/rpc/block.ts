@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Hex, isHex } from 'viem'
 import { NodeFault } from '../errors.ts'
 
@@ -25,36 +26,22 @@ const maxKept = 1_024
 /** Characters of the logs of these blocks that are kept. */
 const maxKeptCharacters = 16 * 2 ** 20
 
-/** Logs of blocks that are known by their hashes. Those that were read longest ago are forgotten first. */
+/** Logs of blocks that are known by their hashes. */
 class KeptLogs {
-  readonly #logs = new Map<string, readonly ChainLog[]>()
-  readonly #emptyOnce = new Set<string>()
-  #characters = 0
+  readonly #logs = new LRUCache<string, readonly ChainLog[]>({
+    maxSize: maxKeptCharacters,
+    sizeCalculation: (logs, key) => sizeOf(key, logs),
+  })
+  readonly #emptyOnce = new LRUCache<string, true>({ max: maxEmptyOnce })
 
-  take(key: string): readonly ChainLog[] | undefined {
-    const found = this.#logs.get(key)
-    if (found === undefined) return undefined
-    this.#logs.delete(key)
-    this.#logs.set(key, found)
-    return found
+  get(key: string): readonly ChainLog[] | undefined {
+    return this.#logs.get(key)
   }
 
   /** Keeps an answer; one without logs when it has come twice, since a node may have a block before its receipts. */
   keep(key: string, logs: readonly ChainLog[]): void {
-    if (this.#logs.has(key)) return
-    if (logs.length === 0 && !this.#emptyOnce.has(key)) {
-      if (this.#emptyOnce.size >= maxEmptyOnce) this.#emptyOnce.clear()
-      this.#emptyOnce.add(key)
-      return
-    }
-    this.#emptyOnce.delete(key)
-    this.#logs.set(key, logs)
-    this.#characters += sizeOf(key, logs)
-    for (const [old, some] of this.#logs) {
-      if (this.#characters <= maxKeptCharacters) break
-      this.#logs.delete(old)
-      this.#characters -= sizeOf(old, some)
-    }
+    if (logs.length > 0 || this.#emptyOnce.delete(key)) this.#logs.set(key, logs)
+    else this.#emptyOnce.set(key, true)
   }
 }
 
@@ -100,9 +87,11 @@ export class NewestBlocks {
     read: () => Promise<readonly ChainLog[]>,
   ): Promise<readonly ChainLog[]> {
     const key = `${hash} ${filterKey}`
-    const kept = this.#logs
-    const logs = kept.take(key) ?? (await read())
-    kept.keep(key, logs)
+    const cache = this.#logs
+    const kept = cache.get(key)
+    if (kept !== undefined) return kept
+    const logs = await read()
+    cache.keep(key, logs)
     return logs
   }
 

@@ -1,6 +1,7 @@
 import { type Address } from 'viem'
 import { type ChainConfig, readChainConfig } from '../../../src/chain/config.ts'
 import { chainFeed, chainName } from '../../../src/chain/feed.ts'
+import type { ChainPosition } from '../../../src/chain/progress/chain-position.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { readFeedPosition } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
@@ -83,6 +84,28 @@ export async function linesOf(json: ChainJson, said: Said[] = [], times?: typeof
   const faults = times && { retry: { ...retry, faultTimes: times } }
   for await (const facts of chainFeed({ ...options, ...faults }, null).facts) {
     lines.push(...facts.map((fact) => JSON.stringify(fact)))
+  }
+  return lines
+}
+
+/** Returns the positions at which reading can resume, by the number of lines before them. */
+export async function positionsOf(json: ChainJson): Promise<Map<number, ChainPosition>> {
+  const { facts, positionAfter } = chainFeed(optionsOf(json), null)
+  const positions = new Map<number, ChainPosition>()
+  let read = 0
+  for await (const some of facts) {
+    read += some.length
+    const position = positionAfter({ number: read })
+    positions.set(position.line, position)
+  }
+  return positions
+}
+
+/** Returns the lines that a chain has after a position. */
+export async function linesAfter(json: ChainJson, position: ChainPosition): Promise<string[]> {
+  const lines: string[] = []
+  for await (const some of chainFeed(optionsOf(json), position).facts) {
+    lines.push(...some.map((fact) => JSON.stringify(fact)))
   }
   return lines
 }
