@@ -20,6 +20,7 @@ test.each(['57P05', '25P04', 'XX000'])('an error %s that ends the session is an 
 
 const position = { line: 1, byte: 1, fingerprint: 'f' }
 const statement = { name: 'one', text: 'select 1 as one' }
+const endSessions = 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1'
 
 describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', () => {
   let proxy: Proxy
@@ -56,7 +57,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
   test.each<[string, () => unknown]>([
     ['its connection is cut', () => proxy.cut()],
     ['the way to the server is closed', () => proxy.close()],
-    ['the server ends it', () => onServer('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1')],
+    ['the server ends it', () => onServer(`${endSessions} and state = 'idle in transaction'`)],
   ])('fails a transaction where %s, without partial writes', async (_what, happens) => {
     await expect(interrupted(happens)).rejects.toBeInstanceOf(DatabaseUnavailable)
     await proxy.open()

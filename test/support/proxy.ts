@@ -9,6 +9,7 @@ export interface Proxy {
   cut(): void
   /** Cuts every connection, and refuses new ones. */
   close(): Promise<void>
+  /** Accepts connections. Cuts those through which nothing is let. */
   open(): Promise<void>
   /** Cuts every connection, and leads new ones to another server. */
   leadTo(url: string): void
@@ -58,7 +59,9 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const cut = (): void => {
     for (const pair of pairs) pair.cut()
   }
+  let isStalled = false
   const stall = (): void => {
+    isStalled = true
     for (const { client, server } of pairs) for (const socket of [client, server]) socket.pause()
   }
   return {
@@ -73,7 +76,8 @@ export async function proxyTo(url: string): Promise<Proxy> {
       await closed
     },
     async open() {
-      cut()
+      if (isStalled) cut()
+      isStalled = false
       if (!listening.listening) listening = await listen(accept, own)
     },
     leadTo(other) {
@@ -83,6 +87,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     stall,
     passCommits(count) {
       toPass = count
+      isStalled = false
       for (const { client, server } of pairs) for (const socket of [client, server]) socket.resume()
       return new Promise((resolve) => (passed = resolve))
     },

@@ -90,7 +90,8 @@ test('a count by value visits so many vaults in all, in whichever ranges of stra
     database,
     `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(
         'id', id + 100000, 'address', '0x' || left(md5(id::text) || md5('other'), 40), 'strategy_id', 'other'))).*
-      from vault where value_usd > 5000`,
+      from vault where value_usd > 0;
+    analyze vault`,
   )
   const filter: VaultFilter = { ...anyVault, ...all, strategy: ['one', 'other'] }
   const work = await touched(database, (counting) => countVaults(counting, [allStrategies], filter))

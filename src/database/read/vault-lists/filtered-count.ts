@@ -9,26 +9,19 @@ import {
   filterColumns,
   filterValues,
   idsByPool,
-  inRange,
+  idsByValue,
   isOfStatusAndValue,
   matchesAll,
 } from './filtered.ts'
-import { parameters, partsOf } from './ranges.ts'
+import { parameters } from './ranges.ts'
 
 /** The index by which vaults are looked up, each of which is visited. */
 type Lookup = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
 
 const most = mostCountedVaults + 1
 
-const ofValue = (scope: Scope): string => {
-  const { from, equal } = partsOf[scope]
-  const ranges = vaultStatuses.map(
-    (status) => `(select 1 from vault where ${equal} status = '${status}' and '${status}' = any(asked.statuses)
-      and ${inRange} limit ${most})`,
-  )
-  return `select count(*) as count, count(*) as visited from (
-    select from ${from} cross join lateral (${ranges.join(' union all ')}) ranged limit ${most}) found`
-}
+const ofValue = (scope: Scope): string =>
+  `select count(*) as count, count(*) as visited from (${idsByValue(scope, most)}) found`
 
 const countsOf: Record<Exclude<Lookup, 'pool'>, string> = {
   owner: `select count(*) filter (where ${matchesAll}) as count, count(*) as visited from (

@@ -1,4 +1,5 @@
 import { Decimal } from '../../../domain/decimal.ts'
+import { bytesOf } from '../expressions.ts'
 
 /** Direction of an order. */
 export type Direction = 'ASC' | 'DESC'
@@ -29,18 +30,12 @@ export interface VaultCursor {
   readonly address: string
 }
 
-/**
- * SQL expression by which addresses are ordered: their bytes, so that neither case nor the database's collation matters.
- * The indexes contain the same expression.
- */
-const bytesOf = (address: string): string => `decode(substr(${address}, 3), 'hex')`
-
 /** SQL of an order in one direction. */
 export interface OrderSql {
   readonly column: (typeof vaultOrders)[VaultOrder]['column']
   /** ORDER BY clause for the columns of a vault and its `address_bytes`. */
   readonly orderBy: string
-  /** Expression for `address_bytes`. */
+  /** Expression for `address_bytes`: neither case nor the database's collation matters. The indexes contain the same. */
   readonly addressBytes: string
   /** ORDER BY clause on the table, in the form of the indexes. */
   readonly orderByIndex: string
