@@ -19,8 +19,8 @@ export interface Config {
   readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
   readonly trustedProxies: number
   /** The configurable limits of HTTP. */
-  readonly bounds: { readonly bodyBytes: number; readonly answerSeconds: number; readonly idleSeconds: number }
-  readonly queryBounds: QueryLimits
+  readonly limits: { readonly bodyBytes: number; readonly answerSeconds: number; readonly idleSeconds: number }
+  readonly queryLimits: QueryLimits
   /** Maximum size of the response cache; 0 disables it. */
   readonly cacheBytes: number
   /** Manifest of operations that clients may send by their ids alone; null for none. */
@@ -175,12 +175,12 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     apiKeys: data.API_KEYS,
     rateLimit: data.RATE_LIMIT,
     trustedProxies: data.TRUSTED_PROXIES,
-    bounds: {
+    limits: {
       bodyBytes: data.MAX_BODY_BYTES,
       answerSeconds: data.ANSWER_SECONDS,
       idleSeconds: data.KEEP_ALIVE_SECONDS,
     },
-    queryBounds: {
+    queryLimits: {
       ...defaultQueryLimits,
       bytes: data.MAX_QUERY_BYTES,
       tokens: data.MAX_QUERY_TOKENS,

@@ -11,15 +11,15 @@ export const listLimits = {
 } as const
 
 /** Maximum length of filter lists, such as owners or strategies: the size of the largest page of vaults. */
-export const mostFilterValues = 200
+export const maxFilterValues = 200
 /** Maximum number of pairs and of venues of a filter, which are compared with the positions of each vault. */
-export const mostPools = 20
+export const maxPools = 20
 /** Maximum number of vaults that are counted by a filter by value, pair or venue: each is visited. */
-export const mostCountedVaults = 10_000
+export const maxCountedVaults = 10_000
 /** Maximum length of the list of ids that `nodes` takes: the size of the largest page of vaults. */
-export const mostIds = 200
+export const maxIds = 200
 /** Maximum length of a cursor; the gateway's own have at most 160 characters. */
-export const mostCursorCharacters = 300
+export const maxCursorCharacters = 300
 
 /** Default limits of a query, checked before it runs. */
 export const defaultQueryLimits = {
@@ -67,14 +67,14 @@ export const aliasCharactersOfCost = 32
 export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
 /** Maximum number of reported validation errors: each takes time to find and to format. */
-export const mostValidationErrors = 10
+export const maxValidationErrors = 10
 /** Maximum length of an error message in a response, because it may quote the request. */
-export const mostMessageCharacters = 1_000
+export const maxMessageCharacters = 1_000
 
 /** Limits of admission control: the queries that run or wait at once, in units of cost. */
 export const admissionLimits = {
   /** Total cost of expensive queries that run at once: the most expensive one runs alone. */
-  mostExpensive: 50_000,
+  maxExpensive: 50_000,
   /** Cost up to which a query is cheap: a page of vaults for a table costs 500 to 2,000, with events twice that. */
   cheapCost: 3_000,
   shortCost: 500, // Maximum cost of a query that does not wait: a snapshot costs 90, a page of 50 ledger rows 500.
@@ -82,15 +82,15 @@ export const admissionLimits = {
   /** Maximum cost of preparation that never waits: half a millisecond. */
   shortPreparation: 250,
   /** Total cost of other preparation in one turn: milliseconds of CPU, then the event loop handles other requests. */
-  mostPreparation: 2_000,
+  maxPreparation: 2_000,
   /** Total cost of cheap queries that run at once, but for short ones: enough to keep the database busy meanwhile. */
-  mostCheap: 40_000,
+  maxCheap: 40_000,
   /** Statements of one query that run at once: a nested query has five, and ten connections are for the reads of all. */
   readsOfOperation: 5,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */
   yieldMilliseconds: 50,
   /** Waiting queries: later ones would exceed their deadline. One client may have half of what others leave. */
-  mostWaiting: 1_000,
+  maxWaiting: 1_000,
 } as const
 
 /** Limits of the cache of prepared operations, which are weighed by their text and compiled fields. */
@@ -202,7 +202,7 @@ export const connectionLimits = {
 export const probeMilliseconds = 1_000
 
 /** Responses in compression or in libuv's queue of four threads, 15 ms for a large one; others are not compressed. */
-export const mostPacking = 32
+export const maxPacking = 32
 
 /** Minimum rate of reading a response, that of a slow mobile network, against slow-read attacks. */
 export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const

@@ -12,7 +12,7 @@ import type { VaultKinds } from './vaults/vault-kinds.ts'
 import { mintsFees, type VaultFeeTerms } from './vaults/vault-fees.ts'
 import { ShareSupply } from './vaults/share-supply.ts'
 import type { Tokens } from './valuation/tokens.ts'
-import { confirmations } from './rpc/contract-existence.ts'
+import { emptyConfirmations } from './rpc/contract-existence.ts'
 
 /** Reads the logs about vaults. */
 export interface LogSource {
@@ -143,7 +143,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   ): Promise<ChainLog[]> {
     let logs = [...found]
     let lacking = await supply.lacking(vaults, logs, states)
-    for (let told = 1; told < confirmations && lacking.length > 0; told++) {
+    for (let reading = 1; reading < emptyConfirmations && lacking.length > 0; reading++) {
       logs = sortLogs([...logs, ...(await readAgain(lacking))])
       lacking = await supply.lacking(lacking, logs, states)
     }

@@ -1,6 +1,6 @@
 import { initialPositions } from './positions/initial-positions.ts'
 import type { Header } from './rpc/block.ts'
-import { confirmations } from './rpc/contract-existence.ts'
+import { emptyConfirmations } from './rpc/contract-existence.ts'
 import { checkHoldings } from './positions/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
 import { timestampFacts, type TimestampBlocks, type TimestampFacts } from './facts/timestamp-facts.ts'
@@ -81,7 +81,7 @@ export async function* readSeconds(
 async function readSecond(second: TimestampBlocks, options: ReaderOptions): Promise<SecondFacts> {
   let read = await timestampFacts(second, options)
   if (read.faults.size > 0) await options.rpc.checkChain()
-  for (let told = 1; told < confirmations && read.faults.size > 0; told++) {
+  for (let reading = 1; reading < emptyConfirmations && read.faults.size > 0; reading++) {
     options.rpc.newest.forgetAll()
     read = await timestampFacts(second, options)
   }

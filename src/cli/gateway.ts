@@ -54,13 +54,13 @@ export interface GatewayOptions {
  */
 export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const { config, database, log, readiness, cache, data, metrics, metricsEndpoint, sharesRateLimit = false } = options
-  const bounds = { ...defaultHttpLimits, ...config.bounds }
+  const limits = { ...defaultHttpLimits, ...config.limits }
   const app = createApp({
     ...config,
     database,
     onStatement: metrics.onStatement,
     rateLimit: config.rateLimit && { ...config.rateLimit, isShared: sharesRateLimit },
-    bounds,
+    limits,
     cache,
     data,
     versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
@@ -87,7 +87,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     onError: (err) => log.error('A request failed', { err }),
     port: config.port,
     host: config.host,
-    bounds,
+    limits,
     descriptorsElsewhere: config.database.engine === 'postgresql' ? config.database.connections : 0,
     isBehindProxies: config.trustedProxies > 0,
     onConnections: metrics.onConnections,
@@ -141,13 +141,13 @@ export async function openMetricsPort(
   log: Log,
 ): Promise<Listening | null> {
   if (config.metricsPort === null) return null
-  const bounds = { ...defaultHttpLimits, connections: connectionLimits.metricsConnections }
+  const limits = { ...defaultHttpLimits, connections: connectionLimits.metricsConnections }
   const server = await listen({
-    listener: metricsListener(metricsEndpoint, bounds),
+    listener: metricsListener(metricsEndpoint, limits),
     onError: (err) => log.error('A request for the metrics failed', { err }),
     port: config.metricsPort,
     host: config.host,
-    bounds,
+    limits,
     variable: 'METRICS_PORT',
   })
   log.info('Telling metrics', { port: server.port })

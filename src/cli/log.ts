@@ -8,7 +8,7 @@ export interface Log {
   info(message: string, facts?: Facts): void
   warn(message: string, facts?: Facts): void
   error(message: string, facts?: Facts): void
-  /** Logs an answered request; these lines are written in batches, within {@link mostUnwrittenMilliseconds}. */
+  /** Logs an answered request; these lines are written in batches, within {@link maxUnwrittenMilliseconds}. */
   readonly answered: (request: AnsweredRequest) => void
   /** Writes buffered lines: call it before the process ends. */
   flush(): void
@@ -19,8 +19,8 @@ export type LogLevel = Config['logLevel']
 type Facts = Readonly<Record<string, unknown>>
 
 /** A write to a file or pipe costs a fifth of the time of a cached answer, so that batches save time. */
-const mostUnwrittenMilliseconds = 20
-const mostUnwrittenCharacters = 16_384
+const maxUnwrittenMilliseconds = 20
+const maxUnwrittenCharacters = 16_384
 
 /** Options of {@link createLog}. */
 export interface LogOptions {
@@ -49,9 +49,9 @@ export function createLog({ level, secrets, worker = null, output }: LogOptions)
     flush()
   }
   const writeLater = (line: string): void => {
-    if (unwritten === '') setTimeout(flush, mostUnwrittenMilliseconds).unref()
+    if (unwritten === '') setTimeout(flush, maxUnwrittenMilliseconds).unref()
     unwritten += formatted(line)
-    if (unwritten.length > mostUnwrittenCharacters) flush()
+    if (unwritten.length > maxUnwrittenCharacters) flush()
   }
   const base = worker === null ? null : { worker }
   const formatters = { level: (label: string) => ({ level: label }) }

@@ -100,7 +100,11 @@ export interface Run {
 /** Returns the progress of a run at the beginning of a source. */
 export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine'> {
   const { startsAfter, start } = source
-  return { source, expected: { startsAfter, seen: startsAfter, handled: [], newest: [] }, handledLine: start.line }
+  return {
+    source,
+    expected: { startsAfter, lastPosition: startsAfter, handled: [], newest: [] },
+    handledLine: start.line,
+  }
 }
 
 /**

@@ -18,7 +18,7 @@ export interface ExpectedState {
   /** The stored position at which the run started its source; undefined where it started at the beginning. */
   readonly startsAfter: FeedPosition | null | undefined
   /** The last position that the run saw; undefined where no position covers everything that was processed. */
-  readonly seen: FeedPosition | null | undefined
+  readonly lastPosition: FeedPosition | null | undefined
   /** The facts that were processed last, which a loss affects first; empty at the start of a run. */
   readonly handled: readonly Fact[]
   /**
@@ -45,11 +45,11 @@ export function mayLose(expected: ExpectedState): boolean {
 
 /**
  * Returns the state of a run after a batch.
- * @param seen position of the feed after the batch
+ * @param lastPosition position of the feed after the batch
  */
 export function advanceState(
   expected: ExpectedState,
-  seen: ExpectedState['seen'],
+  lastPosition: ExpectedState['lastPosition'],
   batch: readonly BatchLine[],
   outcomes: readonly LineOutcome[],
 ): ExpectedState {
@@ -61,7 +61,7 @@ export function advanceState(
   const [handled, newest] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
   return {
     startsAfter: expected.startsAfter,
-    seen,
+    lastPosition,
     handled: handled.length > 0 ? handled : expected.handled,
     newest: newest.length > 0 ? newest : expected.newest,
     ...(newest.length === 0 && expected.version !== undefined && { version: expected.version }),
@@ -90,11 +90,11 @@ export async function requireExpectedState(
   { stored, position, areKnown, hasCommit }: StoredState,
 ): Promise<void> {
   if (expected === undefined || !mayLose(expected)) return
-  const { seen, version } = expected
+  const { lastPosition, version } = expected
   const handled = [...new Set([...expected.newest, ...expected.handled])]
-  const reached = [seen, position].filter((one) => one !== undefined)
+  const reached = [lastPosition, position].filter((one) => one !== undefined)
   // Where no position covers the facts processed last, several batches have one position, which proves none of them.
-  if (seen !== undefined && reached.some((one) => isSamePosition(stored, one))) return
+  if (lastPosition !== undefined && reached.some((one) => isSamePosition(stored, one))) return
   const isProvable = handled.length > 0 || version !== undefined
   const isThere =
     (handled.length === 0 || (await areKnown(handled))) && (version === undefined || (await hasCommit(version)))

@@ -63,7 +63,7 @@ export interface IngestOptions {
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const { database, source, nowSeconds } = options
   let run: Run = { summary: emptySummary(), countedAfter: 0, isFirstFile: true, ...beginningOf(source) }
-  const line = (): number => run.expected.seen?.line ?? run.source.start.line
+  const line = (): number => run.expected.lastPosition?.line ?? run.source.start.line
   const check = (): Promise<void> => requireApplied(database, source.name, run.expected)
   const reach = nowSeconds && createReachRecorder({ database, feed: source.name, line, nowSeconds, check })
   const checkpoints = new Checkpoints()
@@ -104,7 +104,7 @@ async function ingestSource(options: IngestOptions, run: Run, checkpoints: Check
     const source = await retryDuringOutage(reopen, options.outageObserver, options.signal)
     return source && { ...run, ...beginningOf(source), countedAfter: 0 }
   }
-  const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.seen ?? null)
+  const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.lastPosition ?? null)
   if (source == null) return null
   if (source.isReadAgain !== true) options.onNextFile?.()
   // The next file continues the feed, so lost commits are detected by the facts applied last, of the previous file.
@@ -123,7 +123,7 @@ async function applySegments(options: IngestOptions, run: Run, checkpoints: Chec
   const checkpointed = async <Result>(apply: Promise<Result>): Promise<Result> => {
     try {
       const result = await apply
-      checkpoints.add(run.expected.seen, { line: run.handledLine, summary })
+      checkpoints.add(run.expected.lastPosition, { line: run.handledLine, summary })
       return result
     } finally {
       onProgress?.(summary, bytesHandled)
@@ -179,8 +179,8 @@ async function applyAsBatch(
   const attempt = createAttempt({ database, rejects, feed: source.name, expected, countedAfter, committed }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return
-  const { outcomes, seen } = result
-  run.expected = advanceState(run.expected, seen, parsed, outcomes)
+  const { outcomes, lastPosition } = result
+  run.expected = advanceState(run.expected, lastPosition, parsed, outcomes)
   countOutcomes(run, lines, outcomes)
   const last = lines[outcomes.length - 1]
   if (last !== undefined) onHandled(last)

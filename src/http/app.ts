@@ -58,11 +58,11 @@ export interface AppOptions extends TracingOptions {
   readonly trustedProxies: number
   /** Seconds for which edges, the caches between gateway and clients, may serve stored responses; 0 disables this. */
   readonly edgeSeconds?: number
-  readonly bounds?: HttpLimits
+  readonly limits?: HttpLimits
   readonly liveBounds?: LiveOptions['limits']
   /** Observes streams, for metrics. */
   readonly onLive?: LiveOptions['observer']
-  readonly queryBounds?: QueryLimits
+  readonly queryLimits?: QueryLimits
   /** Response cache; without one, no response is cached. */
   readonly cache?: ResponseCache
   /** Data version that the process was last notified of; without it, no version is known. */
@@ -96,7 +96,7 @@ export interface AppOptions extends TracingOptions {
 
 /** Composes the gateway: middleware in the order it runs, then the response cache, then GraphQL or REST. */
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
-  const { bounds: limits = defaultHttpLimits, queryBounds: queryLimits = defaultQueryLimits } = options
+  const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits } = options
   const { cache = createResponseCache(0), data = new DataVersions(), versionAt = noVersion } = options
   const admission = createAdmissionControl({ ...admissionLimits, networkOf })
   const runConsistently = createConsistentReads(database, options)
@@ -172,7 +172,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     reply: Reply,
   ): OutgoingResponse | Promise<OutgoingResponse> {
     if (reply instanceof StreamedResponse) {
-      const own = data.now().headers.concat(headers, 'x-request-id', trace.id)
+      const own = data.currentStamp().headers.concat(headers, 'x-request-id', trace.id)
       const head = { status: 200, headers: headerList(reply.headers).concat(own), bytes: null }
       if (request.method !== 'HEAD') return { ...head, stream: reply.begin }
       reply.begin(null)

@@ -1,7 +1,7 @@
 import type { EncodedResponse, HeaderList } from './cache/encoded-response.ts'
 import type { StreamedResponse } from './live/delivery/streamed-response.ts'
 import type { Stamp } from './cache/data-versions.ts'
-import type { OnLeave } from './cache/response-cache.ts'
+import type { OnDisconnect } from './cache/response-cache.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { Trace } from './middleware/tracing.ts'
 import type { Body } from './server/request-body.ts'
@@ -11,7 +11,7 @@ export interface Exchange {
   readonly request: IncomingRequest
   readonly trace: Trace
   /** Registers a callback for when the client disconnects before its response. */
-  readonly onLeave: OnLeave
+  readonly onDisconnect: OnDisconnect
   readonly readBody: () => Promise<Body>
   /** Client address, or the digest of the API key after authentication: the unit of rate limits and fair queues. */
   sender: string

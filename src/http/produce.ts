@@ -9,7 +9,7 @@ import { type Answer, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
 import type { LetEdgesKeep } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
-import type { OnLeave, ResponseCache } from './cache/response-cache.ts'
+import type { OnDisconnect, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath } from './graphql/path.ts'
 import type { Exchange, Handler } from './middleware.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
@@ -20,7 +20,7 @@ import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 export type Respond = (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
 
 /** Produces a response within the limits that apply to all responses. */
-export type ProduceBy = (exchange: Exchange, onLeave: OnLeave, respond: Respond) => Promise<EncodedResponse>
+export type ProduceBy = (exchange: Exchange, onDisconnect: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
 
 /** The parts that serve responses from the cache, or produce them. */
 export interface CachedOptions {
@@ -37,19 +37,19 @@ export interface CachedOptions {
 export function answerThroughCache({ cache, data, produce, respond }: CachedOptions): Handler {
   if (!cache.isEnabled) {
     return (exchange) => {
-      exchange.stamp = data.now()
-      return produce(exchange, exchange.onLeave, respond)
+      exchange.stamp = data.currentStamp()
+      return produce(exchange, exchange.onDisconnect, respond)
     }
   }
   return (exchange) => {
-    exchange.stamp = data.now()
-    const { sender, onLeave } = exchange
-    return cache.answer(cacheKey(exchange), sender, onLeave, (whenLeft) => produce(exchange, whenLeft, respond))
+    exchange.stamp = data.currentStamp()
+    const { sender, onDisconnect } = exchange
+    return cache.answer(cacheKey(exchange), sender, onDisconnect, (whenLeft) => produce(exchange, whenLeft, respond))
   }
 }
 
 /** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
-const mostBytes = 20_000
+const maxBytes = 20_000
 
 /** Extension of requests that register their document: a cached response would skip that, so they are not cached. */
 const persistedName = 'persistedQuery'
@@ -61,7 +61,7 @@ function cacheKey({ request, body }: Exchange): string | null {
     const key = method === 'GET' || method === 'HEAD' ? sameAnswerKey(request) : null
     return key !== null && prefersCsv(request.header('accept')) ? `csv ${key}` : key
   }
-  if (body.length > mostBytes) return null
+  if (body.length > maxBytes) return null
   const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
   // HEAD is refused here, so that its response differs from that of GET.
   if (method === 'GET' && request.query.has('query') && target.includes(persistedName)) return null
@@ -90,12 +90,12 @@ export function producer(
     }
   }
 
-  return async (exchange, onLeave, respond) => {
+  return async (exchange, onDisconnect, respond) => {
     const { request, sender, stamp, trace } = exchange
     if (!capacity.answers.take(sender, 1)) return refuse(request, overloaded())
     const collected: CollectedOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
-    onLeave(() => signal.abort())
+    onDisconnect(() => signal.abort())
     const context = { report: trace.report, sender, signal, origin: collected, data: stamp ?? unknownData }
     const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
     const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)

@@ -1,7 +1,7 @@
 import { csvOfList } from './csv.ts'
 import { BadParameter, readParameters } from './parameters.ts'
 import { type Answer, problem, retryLater } from './problem.ts'
-import type { Route, RequestedOperation } from './route.ts'
+import type { Route, RouteDocument } from './route.ts'
 import { routes } from './routes.ts'
 
 /** The parts of a request that a route uses. */
@@ -30,7 +30,7 @@ export interface Execution {
 
 /** Runs documents through the gateway's schema. */
 export interface DocumentExecutor<Context> {
-  runOwn(requested: RequestedOperation, variables: Record<string, unknown>, context: Context): Promise<Execution>
+  runFixed(document: RouteDocument, variables: Record<string, unknown>, context: Context): Promise<Execution>
 }
 
 export interface RestOptions {
@@ -87,7 +87,7 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
     const variables = variablesOf(matched, request.query)
     if (variables instanceof BadParameter) return problem('BAD_PARAMETER', variables.message, variables.parameter)
     const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
-    const { body, envelope, errors } = await executor.runOwn((past ?? route).requested, variables, context)
+    const { body, envelope, errors } = await executor.runFixed((past ?? route).document, variables, context)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (body !== null && body !== 'null') return answerOf(body, envelope, route, past, request, options)

@@ -1,7 +1,7 @@
 import { LiveEventsDocument } from './documents.generated.ts'
 import { addressesParameter, cursor, eventTypesParameter, type Parameter } from './parameters.ts'
 import { address, ledgerRow, object, type Schema, snapshot } from './schemas.ts'
-import type { RequestedOperation } from './route.ts'
+import type { RouteDocument } from './route.ts'
 import { word } from './words.ts'
 
 /** A path that answers with a stream of server-sent events. */
@@ -69,8 +69,8 @@ export const liveEvents: LiveRoute = {
 export const liveRoutes: readonly LiveRoute[] = [liveVaults, liveEvents]
 
 /** The document of a pushed row, which is run for each row. */
-export const liveEventOperation: RequestedOperation = {
-  document: LiveEventsDocument,
+export const liveEventOperation: RouteDocument = {
+  text: LiveEventsDocument,
   path: ['ledger', 'event'],
   wordOf: word,
 }

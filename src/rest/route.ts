@@ -4,8 +4,9 @@ import type { Schema } from './schemas.ts'
 import { word } from './words.ts'
 
 /** The document of a route, and the part of its data that is the body. */
-export interface RequestedOperation {
-  readonly document: { toString(): string }
+export interface RouteDocument {
+  /** Its text. */
+  readonly text: { toString(): string }
   /** Path of keys to the body. */
   readonly path: readonly string[]
   /** Converts the name of an enum value to its text in the body. */
@@ -44,10 +45,10 @@ export interface Route {
   readonly documentation: RouteDocumentation
   readonly parameters: Readonly<Record<string, Parameter>>
   /** The body is null if the vault does not exist. */
-  readonly requested: RequestedOperation
+  readonly document: RouteDocument
   /** Returns the cursor of the next page from the envelope, the data around the body; null if there is none. */
   readonly next?: (data: never) => string | null | undefined
-  readonly past?: Omit<PastRoute<never>, 'document'> & { readonly requested: RequestedOperation }
+  readonly past?: Omit<PastRoute<never>, 'document'> & { readonly document: RouteDocument }
 }
 
 /** The variant of a route that serves moments in the past. */
@@ -83,8 +84,8 @@ export function route<Data, PastData = Data>(
   past?: PastRoute<PastData>,
 ): Route {
   // An operation is compiled once for each of these objects.
-  const requestedBy = (asked: RequestedOperation['document']): RequestedOperation => ({
-    document: asked,
+  const documentOf = (text: RouteDocument['text']): RouteDocument => ({
+    text,
     path: body,
     wordOf: word,
   })
@@ -92,8 +93,8 @@ export function route<Data, PastData = Data>(
     path,
     documentation,
     parameters,
-    requested: requestedBy(document),
+    document: documentOf(document),
     ...(next && { next }),
-    ...(past && { past: { ...past, requested: requestedBy(past.document) } }),
+    ...(past && { past: { ...past, document: documentOf(past.document) } }),
   }
 }

@@ -13,7 +13,7 @@ import { dropPostgreSql, preparePostgreSql } from './speed/prepare.ts'
 import { strategyCount, vaultAddress, type WorldSize, worldEnd } from './speed/world.ts'
 
 const rounds = 25
-const mostOfMedian = 10
+const maxOfMedian = 10
 
 const { values } = parseArgs({
   options: {
@@ -154,9 +154,9 @@ function report(): void {
       }),
     ),
   )
-  const dear = Array.from(ofLarge).filter(([, one]) => perUnit(one) > mostOfMedian * median)
+  const dear = Array.from(ofLarge).filter(([, one]) => perUnit(one) > maxOfMedian * median)
   const told = dear.map(([name, one]) => `${name} (${(perUnit(one) / median).toFixed(1)})`)
   console.log(
-    `A unit takes ${median.toFixed(1)} us (median). Over ${mostOfMedian} times that: ${told.join(', ') || 'none'}`,
+    `A unit takes ${median.toFixed(1)} us (median). Over ${maxOfMedian} times that: ${told.join(', ') || 'none'}`,
   )
 }

@@ -10,7 +10,7 @@ import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { runScript } from '../support/database.ts'
 import { bytesEach, bytesTable, measureBytes, type TableBytes } from './scale/bytes.ts'
-import { mostGrown, timeLedgerCounts, timePages, type Times, timeVaultCounts } from './scale/lists.ts'
+import { maxGrown, timeLedgerCounts, timePages, type Times, timeVaultCounts } from './scale/lists.ts'
 import { gatewayMegabytes, ingesterMegabytes } from './scale/memory.ts'
 import { dropPostgreSql, preparePGlite, preparePostgreSql } from './speed/prepare.ts'
 import { fillLedgerTallies, lengthenLedger, vaultAddress, worldEnd, type WorldSize } from './speed/world.ts'
@@ -61,9 +61,9 @@ async function compare(
   const [small, large] = measured as [Measured, Measured]
   console.log(`\n${engine}, ${large.vaults} vaults: bytes of a row`)
   console.table(bytesTable(large.bytes))
-  const page = mostGrown(small.pages, large.pages)
-  const ofLedgers = mostGrown(small.ledgerCounts, large.ledgerCounts)
-  const ofVaults = mostGrown(small.vaultCounts, large.vaultCounts)
+  const page = maxGrown(small.pages, large.pages)
+  const ofLedgers = maxGrown(small.ledgerCounts, large.ledgerCounts)
+  const ofVaults = maxGrown(small.vaultCounts, large.vaultCounts)
   const row = (of: (one: Measured) => number, digits = 0) => ({
     [small.vaults]: of(small).toFixed(digits),
     [large.vaults]: of(large).toFixed(digits),

@@ -148,7 +148,7 @@ test.each<[string, RpcAnswer | HttpAnswer | 'drop', string]>([
   const { urls, close } = await nodes(() => Promise.resolve(answer))
   const [said, stop, problems]: [Said[], AbortController, unknown[]] = [[], new AbortController(), []]
   const options = optionsOf(jsonOf(...urls), { said, signal: stop.signal })
-  const retry = { ...options.retry, faultTimes: { ...shortFaultTimes, unexplainedToldAfter: 60_000 } }
+  const retry = { ...options.retry, faultTimes: { ...shortFaultTimes, unexplainedReportedAfter: 60_000 } }
   const onLastingFault = (problem: string | null): void => void problems.push(problem)
   const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
   const ended = facts[Symbol.asyncIterator]().next()

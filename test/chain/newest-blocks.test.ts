@@ -36,7 +36,7 @@ async function withNode(
         retry: {
           firstMilliseconds: 1,
           maxMilliseconds: 2,
-          faultTimes: { toldAfter: 10, unexplainedToldAfter: 50, givesUpAfter: 50, repeatedAfter: 60_000 },
+          faultTimes: { reportedAfter: 10, unexplainedReportedAfter: 50, givesUpAfter: 50, repeatedAfter: 60_000 },
         },
         givesUp,
         onLastingFault: () => undefined,

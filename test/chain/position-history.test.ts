@@ -162,7 +162,7 @@ test.each([1, 2])(
       return Promise.resolve({ result })
     })
     const report = vi.fn()
-    const faultTimes = { toldAfter: 1, unexplainedToldAfter: 1, givesUpAfter: 1, repeatedAfter: 60_000 }
+    const faultTimes = { reportedAfter: 1, unexplainedReportedAfter: 1, givesUpAfter: 1, repeatedAfter: 60_000 }
     const impatientRpc = connectRpc(
       { chainId: 1, rpc: [{ url: proxy.url, requestsPerSecond: 100_000 }] },
       {

@@ -81,13 +81,13 @@ describeOnChain('calls that take the nodes too long', () => {
     const times = { ...shortFaultTimes, repeatedAfter: 100 }
     let isSlow = true
     const lines = readWith((called) => isSlow && called.includes(address.toLowerCase()), gatewayTimeout, said, times)
-    const { unexplainedToldAfter, givesUpAfter } = times
+    const { unexplainedReportedAfter, givesUpAfter } = times
     const named = new RegExp(`takes too long to answer \\w+\\(\\) of ${address} at block \\d+`)
     const levels = () => said.filter(({ facts }) => named.test(String(facts['reason']))).map(({ level }) => level)
     const release = async (): Promise<void> => {
       await vi.waitFor(() => expect(levels()).toContain('warn'), { timeout: 30_000 })
       // Longer than errors are borne.
-      await wait(2 * (unexplainedToldAfter + givesUpAfter))
+      await wait(2 * (unexplainedReportedAfter + givesUpAfter))
       isSlow = false
     }
     expect(await Promise.all([lines, release()])).toEqual([await linesOf(jsonOf(chain.url)), undefined])

@@ -12,7 +12,7 @@ const { start } = commandLine()
 const vault = addressOf(1)
 const workers = 2
 const perWorker = 20
-const mostOpened = 1_000
+const maxOpened = 1_000
 const patience = { timeout: 50_000, interval: 50 }
 
 describe.runIf(postgresUrl !== undefined)('streams of several workers', () => {
@@ -33,7 +33,7 @@ describe.runIf(postgresUrl !== undefined)('streams of several workers', () => {
     }
     const isOpen = ({ status }: LiveClient): boolean => status === 200
     // Any worker may accept a connection: one can be full before the other.
-    while (clients.length < mostOpened && clients.filter(isOpen).length < workers * perWorker) await open()
+    while (clients.length < maxOpened && clients.filter(isOpen).length < workers * perWorker) await open()
     for (let count = 0; count < 6; count++) expect((await open()).status).toBe(429)
     const streams = clients.filter(isOpen)
     expect(streams).toHaveLength(workers * perWorker)

@@ -90,8 +90,8 @@ describe('the document', () => {
 })
 
 describe('a parameter', () => {
-  const parameters = routes.flatMap(({ path, parameters, requested }) =>
-    Object.entries(parameters).map(([name, parameter]) => ({ path, name, document: requested.document, ...parameter })),
+  const parameters = routes.flatMap(({ path, parameters, document }) =>
+    Object.entries(parameters).map(([name, parameter]) => ({ path, name, document: document.text, ...parameter })),
   )
   const bounded = parameters.filter(({ schema }) => schema.type === 'integer')
 
@@ -185,11 +185,11 @@ describe('an answer is as the document says', () => {
     },
     OVERLOADED: {
       of: templates,
-      gateway: () => gatewayOn(database, { bounds: { ...defaultHttpLimits, answersUnderWay: 0 } }),
+      gateway: () => gatewayOn(database, { limits: { ...defaultHttpLimits, answersUnderWay: 0 } }),
     },
     DEADLINE_EXCEEDED: {
       of: templates,
-      gateway: () => gatewayOn(hanging(database), { bounds: { ...defaultHttpLimits, answerSeconds: 0.01 } }),
+      gateway: () => gatewayOn(hanging(database), { limits: { ...defaultHttpLimits, answerSeconds: 0.01 } }),
     },
   }
   /** Problems sent where there is no request yet: the tests of the socket show them. */

@@ -41,7 +41,7 @@ const explained = [
   'test/cluster',
   'test/reliability',
 ]
-const mostRootLines = 200
+const maxRootLines = 200
 /** Files that users write, or that are made at start. */
 const notOfTheProject = ['chain.json', '.build/']
 
@@ -49,7 +49,7 @@ test('the folders that need one have a README, and the root one is short', () =>
   expect(readmes.map(({ file }) => file)).toEqual(
     expect.arrayContaining(explained.map((folder) => readmeOf(folder).file)),
   )
-  expect(readmeOf('').text.split('\n').length - 1).toBeLessThanOrEqual(mostRootLines)
+  expect(readmeOf('').text.split('\n').length - 1).toBeLessThanOrEqual(maxRootLines)
 })
 
 test('the root README leads to every other one', () => {

@@ -16,7 +16,7 @@ const line = parseLine({ bytes, length: bytes.length }, undefined, position(9))
 /** A run after writers side by side have applied all so far. */
 const afterRound: ExpectedState = {
   startsAfter: undefined,
-  seen: position(8),
+  lastPosition: position(8),
   handled: [],
   newest: [],
   version: '5.ab',

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toAddress } from '../../src/domain/address.ts'
 import { ledgerRowGlobalId, positionGlobalId } from '../../src/domain/identity/global-id.ts'
-import { mostIds } from '../../src/limits.ts'
+import { maxIds } from '../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { errorOf } from '../support/problem.ts'
@@ -113,8 +113,8 @@ describe('nodes', () => {
   })
 
   test('are bounded', async () => {
-    expect((await nodes(Array.from({ length: mostIds }, () => 'one'))).nodes).toHaveLength(mostIds)
-    const ids = Array.from({ length: mostIds + 1 }, () => 'one')
+    expect((await nodes(Array.from({ length: maxIds }, () => 'one'))).nodes).toHaveLength(maxIds)
+    const ids = Array.from({ length: maxIds + 1 }, () => 'one')
     const error = await errorOf(await gateway.post('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }))
     expect(error.message).toBe('ids has 201 values, more than 200')
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'ids' })

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { mostCursorCharacters } from '../../src/limits.ts'
+import { maxCursorCharacters } from '../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { ann, bob, fleet, fleetFacts, type Listed } from '../support/fleet.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -181,8 +181,8 @@ describe('pages', () => {
     const { pageInfo: info } = await ask({ first: 3 })
     const parts = Buffer.from(info.endCursor ?? '', 'base64url').toString()
     const padded = (length: number): string => Buffer.from(parts.padEnd((length * 3) / 4)).toString('base64url')
-    const [longest, longer] = [padded(mostCursorCharacters), padded(mostCursorCharacters + 4)]
-    expect([longest.length, longer.length]).toEqual([mostCursorCharacters, mostCursorCharacters + 4])
+    const [longest, longer] = [padded(maxCursorCharacters), padded(maxCursorCharacters + 4)]
+    expect([longest.length, longer.length]).toEqual([maxCursorCharacters, maxCursorCharacters + 4])
     expect((await ask({ first: 3, after: longest })).nodes).toEqual(
       (await ask({ first: 3, after: info.endCursor })).nodes,
     )

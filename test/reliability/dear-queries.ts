@@ -1,4 +1,4 @@
-import { defaultQueryLimits, mostFilterValues } from '../../src/limits.ts'
+import { defaultQueryLimits, maxFilterValues } from '../../src/limits.ts'
 import { toAddress } from '../../src/domain/address.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
@@ -91,8 +91,8 @@ const manyOwners: DearQuery = {
 }
 
 function owners(seed: number): string[] {
-  return Array.from({ length: mostFilterValues }, (_, at) =>
-    toAddress(`0x${(seed * mostFilterValues + at).toString(16).padStart(40, 'abcdef')}`),
+  return Array.from({ length: maxFilterValues }, (_, at) =>
+    toAddress(`0x${(seed * maxFilterValues + at).toString(16).padStart(40, 'abcdef')}`),
   )
 }
 

@@ -21,14 +21,14 @@ import { addresses, anyText, integers, mostly, times } from './values.ts'
 
 type Text = fc.Arbitrary<string>
 
-const mostLevels = 7
+const maxLevels = 7
 const name = fc.constantFrom('a', 'b', 'ofVault', '_1', '__x', 'onion')
 const directive = fc.constantFrom('@skip(if: false)', '@include(if: true)', '@skip(if: $no)', '@unknown', '@include')
 
 /** Documents that the schema gives: nested, aliased, in fragments; most of them valid, some with something wrong. */
 export function documentsFor(known: readonly string[]): Text {
   const { selection } = writerFor(known)
-  const query = selection(schema.getQueryType() as GraphQLObjectType, mostLevels)
+  const query = selection(schema.getQueryType() as GraphQLObjectType, maxLevels)
   const vault = selection(schema.getType('Vault') as GraphQLObjectType, 4)
   return fc.oneof(
     { weight: 8, arbitrary: query },

@@ -24,7 +24,7 @@ const upSeconds = 2
 const downSeconds = 2
 const patienceSeconds = 30
 /** The gateway's own deadline, and what a busy machine may add to it. */
-const mostMilliseconds = 12_000
+const maxMilliseconds = 12_000
 
 interface FaultsOptions {
   readonly faults: number
@@ -108,7 +108,7 @@ async function underFaults(
   const outcome = await gateway.stop()
   if (outcome.status !== 0) flaws.push(`The gateway ended with ${String(outcome.status)}: ${outcome.stderr}`)
   const { load } = reading
-  if (load.slowestMilliseconds > mostMilliseconds)
+  if (load.slowestMilliseconds > maxMilliseconds)
     flaws.push(`An answer took ${Math.round(load.slowestMilliseconds)} ms`)
   const figures = {
     'times that PostgreSQL went away': options.faults,

@@ -21,8 +21,8 @@ const warmUp = 0.2
 const smallCache = { CACHE_MEGABYTES: '2' }
 /** As many requests as it takes to fill the caches; fewer say nothing of what is held for good. */
 const tellingRequests = 20_000
-const mostGrowth = 1.2
-const mostShown = 1_000
+const maxGrowth = 1.2
+const maxShown = 1_000
 
 interface FuzzOptions {
   readonly homes: Homes
@@ -71,7 +71,7 @@ async function findingOf(round: Round, gateway: GatewayProcess, warm: Reading, s
     ...round.flaws,
     ...failures.map((line) => `The gateway logged ${line}`),
     ...(outcome.status === 0 ? [] : [`The gateway ended with ${outcome.status ?? String(outcome.signal)}`]),
-    ...(round.sent >= tellingRequests && heapGrowth > mostGrowth
+    ...(round.sent >= tellingRequests && heapGrowth > maxGrowth
       ? [`The heap grew to ${heapGrowth.toFixed(2)} of what it was`]
       : []),
   ]
@@ -171,7 +171,7 @@ class Round {
 /** Describes an input; a long one is shortened in the middle. */
 function shown(sent: Sent): string {
   const text = JSON.stringify(sent)
-  return text.length <= mostShown ? text : `${text.slice(0, mostShown / 2)}...${text.slice(-mostShown / 2)}`
+  return text.length <= maxShown ? text : `${text.slice(0, maxShown / 2)}...${text.slice(-maxShown / 2)}`
 }
 
 /** Contradictions of an answer with its own headers or with /openapi.json. */

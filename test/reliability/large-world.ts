@@ -15,7 +15,7 @@ export interface LargeWorld {
 
 const minute = 60
 /** Points of the other series, and rows of each ledger, at most. */
-const mostShort = 500
+const maxShort = 500
 const strategies = 20
 const factsAtOnce = 20_000
 
@@ -40,7 +40,7 @@ export async function fillLargeWorld(database: Database, world: LargeWorld): Pro
   await apply(database, [...Array.from({ length: strategies }, (_, at) => strategy(`s${at}`)), universe])
   for (const [addresses, points] of [
     [long, world.points],
-    [short, Math.min(mostShort, world.points)],
+    [short, Math.min(maxShort, world.points)],
   ] as const) {
     const [first = '', ...others] = addresses
     const facts = lifeOf(first, points)
@@ -49,7 +49,7 @@ export async function fillLargeWorld(database: Database, world: LargeWorld): Pro
     await copyVault(database, first, others)
   }
   await addStrategyDays(database)
-  await apply(database, lifeOf(ledger, Math.min(mostShort, world.points)))
+  await apply(database, lifeOf(ledger, Math.min(maxShort, world.points)))
   await lengthenLedger(database, ledger, world.ledgerRows)
   await database.prisma.$executeRawUnsafe('analyze')
 }
@@ -84,7 +84,7 @@ function lifeOf(vault: string, points: number): FactInput[] {
       mark(vault, midnight + (at + 1) * minute, (1_000 + 100 * Math.sin(at / 700) + (at % 13)).toFixed(6)),
     ),
     mark(vault, end, '1100', { positions: ['a', 'b', 'c', 'd', 'e'].map((id) => position(id)) }),
-    ...Array.from({ length: Math.min(mostShort, points) }, (_, at) =>
+    ...Array.from({ length: Math.min(maxShort, points) }, (_, at) =>
       event(vault, end + at, { type: 'harvest', positionId: 'a', amountUsd: '1' }),
     ),
   ]

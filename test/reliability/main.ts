@@ -126,7 +126,7 @@ const shows: Readonly<Record<string, Show>> = {
     unit: 'clients',
     size: 100,
     engines: ['postgresql'],
-    run: ({ homes, size, say }) => unread({ homes, say, clients: size, mostBytes: 20e6 * Math.max(1, size / 100) }),
+    run: ({ homes, size, say }) => unread({ homes, say, clients: size, maxBytes: 20e6 * Math.max(1, size / 100) }),
   },
   edge: {
     unit: 'seconds',

@@ -153,7 +153,7 @@ function graphqlRequests(documents: Text, known: readonly string[]): fc.Arbitrar
     fc.record({ address: fc.anything({ maxDepth: 1 }), type: fc.array(fc.constantFrom('DEPOSIT', 'deposit')) }),
     fc.jsonValue({ maxDepth: 3 }),
   )
-  const ofPaths = fc.constantFrom(...routes.map(({ requested }) => requested.document.toString()))
+  const ofPaths = fc.constantFrom(...routes.map(({ document }) => document.text.toString()))
   const whole = fc.oneof(
     { weight: 4, arbitrary: documents.map((query) => ({ query })) },
     { weight: 2, arbitrary: fc.record({ query: ofPaths, variables }) },

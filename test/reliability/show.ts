@@ -10,14 +10,14 @@ export type Say = (message: string) => void
 
 export const silent: Say = () => undefined
 
-const mostShown = 10
+const maxShown = 10
 
 /** A finding as lines to read: its figures, and the first of its flaws. */
 export function inLines({ figures, flaws }: Finding): string {
   const width = Math.max(...Object.keys(figures).map((name) => name.length))
   const lines = Object.entries(figures).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)
-  const more = flaws.length > mostShown ? [`  and ${flaws.length - mostShown} more`] : []
-  const verdict = flaws.length === 0 ? ['It holds.'] : ['It does not hold:', ...flaws.slice(0, mostShown), ...more]
+  const more = flaws.length > maxShown ? [`  and ${flaws.length - maxShown} more`] : []
+  const verdict = flaws.length === 0 ? ['It holds.'] : ['It does not hold:', ...flaws.slice(0, maxShown), ...more]
   return [...lines, ...verdict].join('\n')
 }
 

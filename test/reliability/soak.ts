@@ -20,7 +20,7 @@ const readings = 30
 const copiesAMinute = 2
 /** Memory is judged by the second half: in the first one caches fill and code is compiled. */
 const tellingMinutes = 5
-const mostGrowth = 1.1
+const maxGrowth = 1.1
 
 interface SoakOptions {
   readonly homes: Homes
@@ -108,7 +108,7 @@ function growthOf(held: readonly Reading[]): { figures: Record<string, string>; 
       ]),
     ),
     flaws: grown.flatMap(({ what, third, last }) =>
-      last > mostGrowth * third ? [`The ${what} grew from ${megabytes(third)} to ${megabytes(last)} MB`] : [],
+      last > maxGrowth * third ? [`The ${what} grew from ${megabytes(third)} to ${megabytes(last)} MB`] : [],
     ),
   }
 }

@@ -10,18 +10,18 @@ interface UnreadOptions {
   readonly homes: Homes
   readonly clients: number
   /** Bytes of memory that they may take together. */
-  readonly mostBytes: number
+  readonly maxBytes: number
   readonly say: Say
 }
 
 const perAddress = 20
 const commitMilliseconds = 500
 /** Time in which the gateway closes clients that do not read: their buffers fill, then come a grace time and a heartbeat. */
-const mostSeconds = 300
+const maxSeconds = 300
 const ledgerRows = 0
 
 /** Opens streams of many vaults, which all change, and never reads them. */
-export async function unread({ homes, clients, mostBytes, say }: UnreadOptions): Promise<Finding> {
+export async function unread({ homes, clients, maxBytes, say }: UnreadOptions): Promise<Finding> {
   const home = await homes.create()
   const database = await home.open()
   const gateway = await startGateway([], { CACHE_MEGABYTES: '4', ...home.env })
@@ -44,7 +44,7 @@ export async function unread({ homes, clients, mostBytes, say }: UnreadOptions):
     let most = 0
     let closed = 0
     const begun = performance.now()
-    while (closed < clients && performance.now() - begun < mostSeconds * 1000) {
+    while (closed < clients && performance.now() - begun < maxSeconds * 1000) {
       await Promise.all([commit(), wait(commitMilliseconds)])
       most = Math.max(most, (await gateway.read()).rssBytes)
       closed = await closedFor(gateway.port, 'slow')
@@ -60,7 +60,7 @@ export async function unread({ homes, clients, mostBytes, say }: UnreadOptions):
       },
       flaws: [
         ...(closed === clients ? [] : [`${clients - closed} were not closed`]),
-        ...(grown <= mostBytes ? [] : [`memory grew by ${Math.round(grown / 1e6)} MB`]),
+        ...(grown <= maxBytes ? [] : [`memory grew by ${Math.round(grown / 1e6)} MB`]),
       ],
     }
   } finally {

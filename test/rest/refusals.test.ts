@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 test("limits of clients' queries are none of the paths", async () => {
   const narrow = Object.fromEntries(Object.keys(defaultQueryLimits).map((name) => [name, 1])) as QueryLimits
-  const { get } = gatewayOn(database, { queryBounds: { ...narrow, aliases: 0, directives: 0 } })
+  const { get } = gatewayOn(database, { queryLimits: { ...narrow, aliases: 0, directives: 0 } })
   const longest = [`/vault/${vault}/equity?points=2000`, `/vault/${vault}/events?limit=1000`]
   for (const path of [...paths, ...longest]) expect([path, (await get(path)).status]).toEqual([path, 200])
 })

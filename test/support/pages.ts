@@ -11,7 +11,7 @@ export interface Connection<Node> {
 export const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
 
 /** No list of a test is longer: a walk that goes on is going in circles. */
-const mostPages = 100
+const maxPages = 100
 
 /** Every page of a list, from the first to the one that says it is the last. */
 export async function walk<Page>(
@@ -21,7 +21,7 @@ export async function walk<Page>(
   const pages: [Page, ...Page[]] = [first]
   for (let page = await next(first); page !== null; page = await next(page)) {
     pages.push(page)
-    if (pages.length > mostPages) throw new Error('the pages never end')
+    if (pages.length > maxPages) throw new Error('the pages never end')
   }
   return pages
 }

@@ -13,7 +13,7 @@ export interface TestServer {
 /** The gateway on a port of its own, for what only a socket shows. */
 export async function serverOf(
   app: Pick<App, 'listener'>,
-  bounds: Partial<HttpLimits> = {},
+  limits: Partial<HttpLimits> = {},
   options: Partial<ServerOptions> = {},
 ): Promise<TestServer> {
   let running = 0
@@ -28,7 +28,7 @@ export async function serverOf(
     },
     port: 0,
     host: '127.0.0.1',
-    bounds: { ...defaultHttpLimits, ...bounds },
+    limits: { ...defaultHttpLimits, ...limits },
     ...options,
   })
   return {

@@ -13,7 +13,7 @@ import type { Venues } from '../venues/venues.ts'
 /** Number of blocks of history after which progress is reported; reported again whenever the number has doubled. */
 const reportedBlocks = 10_000
 /** Greatest width of a range: for a refused one, the retry helper lists all ranges that replace it. */
-const mostBlocks = 1_000_000
+const maxBlocks = 1_000_000
 
 /** Options of {@link readPositionStates}. */
 export interface PositionHistoryOptions {
@@ -62,7 +62,7 @@ async function readLogsOf(options: PositionHistoryOptions, block: number, ids: r
   const { impatientRpc, venues, vaultOf = () => undefined, report } = options
   const logs: ChainLog[] = []
   const sought = new Set(ids)
-  const width = new RangeWidth(mostBlocks)
+  const width = new RangeWidth(maxBlocks)
   let byVault: Map<Address | undefined, RangeWidth> | null = null
   let nextReport = reportedBlocks
   for (let to = block; sought.size > 0;) {
@@ -115,7 +115,7 @@ async function readByVault(
   widths: Map<Address | undefined, RangeWidth>,
 ): Promise<{ logs: ChainLog[]; from: number }> {
   const readOf = async (vault: Address | undefined, some: readonly string[]) => {
-    const width = widths.get(vault) ?? narrow(new RangeWidth(mostBlocks))
+    const width = widths.get(vault) ?? narrow(new RangeWidth(maxBlocks))
     widths.set(vault, width)
     const read = () => readNewest(impatientRpc, filtersOf(venues, some), to, width).catch(unreadable)
     const isNarrow = width.blocks === 1

@@ -4,7 +4,7 @@ import type { VaultConfig } from '../config.ts'
 import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
 import { type ReaderOptions, readSeconds, type ResumePoint, type SecondFacts } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
-import { confirmations } from '../rpc/contract-existence.ts'
+import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import type { LateVault, VaultFault } from './set-aside.ts'
 
 /** Maximum number of retries where logs and contracts disagree. */
@@ -55,7 +55,7 @@ export async function* readStage(
       if (isAtEnd) return
     } catch (error) {
       if (!(error instanceof Contradiction) && !isOfVault(error)) throw error
-      if (++progress.rereads > (error instanceof Contradiction ? maxRereads : confirmations - 1)) {
+      if (++progress.rereads > (error instanceof Contradiction ? maxRereads : emptyConfirmations - 1)) {
         await leaveOutFailing(options, progress, error, onFault)
         continue
       }

@@ -3,11 +3,11 @@ import { revertedOrThrow } from './faults.ts'
 import type { BlockId, Rpc } from './rpc.ts'
 
 /** Number of responses without code that confirm that a contract does not exist, because a node may be out of sync. */
-export const confirmations = 3
+export const emptyConfirmations = 3
 
 /** Returns whether there is a contract at an address at the end of a block. */
 export async function contractExists(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
-  for (let confirmed = 0; confirmed < confirmations; confirmed++) {
+  for (let confirmed = 0; confirmed < emptyConfirmations; confirmed++) {
     if ((await rpc.askAt(block, (node) => node.code(address, block.hash))) !== '0x') return true
   }
   return false
@@ -17,7 +17,7 @@ export async function contractExists(rpc: Rpc, address: Address, block: BlockId)
 export async function isMulticall(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
   const functionName = 'aggregate3'
   const data = encodeFunctionData({ abi: multicall3Abi, functionName, args: [[]] })
-  for (let told = 0; told < confirmations; told++) {
+  for (let reading = 0; reading < emptyConfirmations; reading++) {
     const answer = await rpc.askAt(block, (node) => node.call(address, data, block.hash).catch(revertedOrThrow))
     try {
       if (answer === 'reverted') continue

@@ -12,9 +12,9 @@ export type Report = (
 /** Times of faults that last, in milliseconds. */
 export interface FaultTimes {
   /** Time after which a fault counts as lasting: nodes behind one load balancer differ by some blocks for seconds. */
-  readonly toldAfter: number
+  readonly reportedAfter: number
   /** The same for rate limits and errors of unknown cause: a node that is syncing returns some for minutes. */
-  readonly unexplainedToldAfter: number
+  readonly unexplainedReportedAfter: number
   /** Time after that until a reader that does not follow the chain gives up: somebody waits for its result. */
   readonly givesUpAfter: number
   /** Minimum time between two logs of the same text. */
@@ -23,8 +23,8 @@ export interface FaultTimes {
 
 /** The times of faults. src/chain/README.md states them too. */
 export const defaultFaultTimes: FaultTimes = {
-  toldAfter: 10_000,
-  unexplainedToldAfter: 600_000,
+  reportedAfter: 10_000,
+  unexplainedReportedAfter: 600_000,
   givesUpAfter: 50_000,
   repeatedAfter: 300_000,
 }
@@ -159,15 +159,17 @@ export class FailingRequest {
     const now = performance.now()
     this.#lastingSince ??= now
     const lasted = now - this.#lastingSince
-    const toldAfter = known.every(({ isCertain }) => isCertain) ? times.toldAfter : times.unexplainedToldAfter
+    const reportedAfter = known.every(({ isCertain }) => isCertain)
+      ? times.reportedAfter
+      : times.unexplainedReportedAfter
     // A quota is renewed and an outage ends: the reader does not give up because of them.
     const comesBack = lasting.some((fault) => fault === null || fault === rateLimited)
-    const givesUpAfter = comesBack ? Infinity : toldAfter + times.givesUpAfter
+    const givesUpAfter = comesBack ? Infinity : reportedAfter + times.givesUpAfter
     if (givesUp && lasted >= givesUpAfter) {
       throw new ChainUnreadable(describeFailures(failures), Math.round(lasted / 1_000))
     }
-    this.problem = lasted >= toldAfter ? problemOf(lasting) : null
-    const next = [toldAfter, ...(givesUp ? [givesUpAfter] : [])].find((milliseconds) => milliseconds > lasted)
+    this.problem = lasted >= reportedAfter ? problemOf(lasting) : null
+    const next = [reportedAfter, ...(givesUp ? [givesUpAfter] : [])].find((milliseconds) => milliseconds > lasted)
     const pause = Math.ceil(Math.min(pauseMilliseconds, (next ?? Infinity) - lasted))
     if (this.problem !== null) this.watch.lasts(failures)
     this.watch.waits(this, failures, pause)

@@ -8,7 +8,7 @@ import type { Rpc } from './rpc.ts'
  * Number of times that all nodes must agree before a final block counts as reorganised: behind one URL there may be
  * nodes that disagree.
  */
-const confirmations = 10
+const breakConfirmations = 10
 const pauseMilliseconds = 200
 
 /** Returns the newest final block, by the configured finality: the `finalized` tag or a number of confirmations. */
@@ -30,7 +30,7 @@ export async function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): P
  */
 export async function explainBreak(rpc: Rpc, final: Pick<Header, 'number' | 'hash'>): Promise<never> {
   let canonicalHash = ''
-  for (let round = 0; round < confirmations; round++) {
+  for (let round = 0; round < breakConfirmations; round++) {
     const answers = await Promise.allSettled(rpc.nodes.map((node) => node.block(final.number)))
     const hashes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
     if (hashes.length === 0 || hashes.includes(final.hash)) {

@@ -5,7 +5,7 @@ import { aggregate, type AggregatedResults, type CallResult } from './calls/aggr
 import { SlowRequest } from './calls/slow-calls.ts'
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
-import { confirmations, contractExists } from './contract-existence.ts'
+import { emptyConfirmations, contractExists } from './contract-existence.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -131,7 +131,7 @@ export class BlockState {
 
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
     // Empty data means that there is no contract, but a node that is out of sync returns it too.
-    for (let empty = 0; empty < confirmations; empty++) {
+    for (let empty = 0; empty < emptyConfirmations; empty++) {
       const request = this.#slowRequest()
       const result = await this.rpc.askAt(this.block, (node) => this.#callAt(node, call, request))
       if (!result.success || result.returnData !== '0x') return decodeResult(call, result)

@@ -22,7 +22,7 @@ export interface RpcRetryOptions {
 const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds: 15_000 }
 
 /** Number of consecutive checks after which a replaced block counts as reorganised: a node may be out of sync. */
-const confirmations = 5
+const replacedConfirmations = 5
 
 /** A block, identified by its hash too, because a reorganisation replaces blocks of the same number. */
 export type BlockId = Pick<Header, 'number' | 'hash'>
@@ -115,7 +115,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       if (block === null || !request.isLasting) continue
       await checkChain()
       replaced = (await isReplaced(nodes, block)) ? replaced + 1 : 0
-      if (replaced >= confirmations) {
+      if (replaced >= replacedConfirmations) {
         throw new Contradiction(`block ${block.number} was ${block.hash}, and is not any more`)
       }
     }

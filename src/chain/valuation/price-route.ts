@@ -78,7 +78,7 @@ async function readRoute(
   for (const [index, pool] of pools.entries()) {
     const pair = sides[index] ?? null
     if (pair === null) return { reason: `names ${pool}, which is no pool`, isAbsent: true }
-    if (!pair.tellsPrice) return { reason: `names the pool ${pool}, which doesn't answer slot0()`, isAbsent: false }
+    if (!pair.hasPrice) return { reason: `names the pool ${pool}, which doesn't answer slot0()`, isAbsent: false }
     if (!pair.tokens.includes(at))
       return { reason: `names the pool ${pool}, which doesn't hold ${at}`, isAbsent: false }
     hops.push({ pool, direct: pair.tokens[0] === at })
@@ -93,7 +93,7 @@ async function readRoute(
 interface PoolSides {
   readonly tokens: readonly [Address, Address]
   /** Whether the pool answers `slot0`, as pools of Uniswap v3 and its forks do. */
-  readonly tellsPrice: boolean
+  readonly hasPrice: boolean
 }
 
 async function sidesOf(state: BlockState, pool: Address): Promise<PoolSides | null> {
@@ -102,5 +102,5 @@ async function sidesOf(state: BlockState, pool: Address): Promise<PoolSides | nu
     state.read(contractCall(poolAbi, pool, 'token0', [])),
     state.read(contractCall(poolAbi, pool, 'token1', [])),
   ])
-  return token0 === null || token1 === null ? null : { tokens: [token0, token1], tellsPrice: slot0 !== null }
+  return token0 === null || token1 === null ? null : { tokens: [token0, token1], hasPrice: slot0 !== null }
 }

@@ -4,7 +4,7 @@ import { WorthRefused } from '../errors.ts'
 import { amountIn, type Token, type TokenPrices, type Tokens } from './tokens.ts'
 
 /** Maximum number of integer digits, one less than in facts: the value before several withdrawals is a sum. */
-const mostDigits = usdDigits - 1
+const maxDigits = usdDigits - 1
 
 /** Tokens and their prices at a block. */
 export interface Market {
@@ -54,7 +54,7 @@ export class ValueSum {
    */
   rounded(): Decimal {
     const usd = roundUsd(this.#usd)
-    if (this.#greatest === undefined || !usd.exceeds(mostDigits)) return usd
+    if (this.#greatest === undefined || !usd.exceeds(maxDigits)) return usd
     const { token, units } = this.#greatest
     if (token.stable) return usd
     const { prices } = this.market

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { ContractMismatch } from '../errors.ts'
-import { confirmations } from '../rpc/contract-existence.ts'
+import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import { BlockState } from '../rpc/multicall.ts'
 import { beefyClm } from './beefy-clm.ts'
 import { erc4626 } from './erc4626.ts'
@@ -59,7 +59,7 @@ async function kindOf(
   adapters: readonly VaultAdapter[],
 ): Promise<VaultKind> {
   // A node that is out of sync may report that there is no contract.
-  for (let told = 0; told < confirmations; told++) {
+  for (let reading = 0; reading < emptyConfirmations; reading++) {
     const state = new BlockState(rpc, multicall, block)
     const fitting = await Promise.all(adapters.map((one) => one.fits(state, address)))
     const adapter = adapters[fitting.indexOf(true)]

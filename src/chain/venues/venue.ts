@@ -36,7 +36,7 @@ export type PositionChange =
   | (Change & { readonly kind: 'modified'; readonly liquidity: bigint })
 
 /** A change whose log contains no amounts. */
-export interface UntoldChange {
+export interface UnloggedChange {
   readonly id: string
   readonly log: ChainLog
 }
@@ -148,5 +148,5 @@ export interface Venue {
    * Computes the amounts of a change whose log does not contain them: of liquidity, or the fees of a change by zero.
    * Null where the states do not reveal them. Absent where all logs contain amounts.
    */
-  amountsOf?(change: UntoldChange, states: ChangeStates): Promise<Amounts | null>
+  amountsOf?(change: UnloggedChange, states: ChangeStates): Promise<Amounts | null>
 }

@@ -10,7 +10,7 @@ import type {
   PositionChange,
   PositionCustody,
   StoredPosition,
-  UntoldChange,
+  UnloggedChange,
   Venue,
 } from './venue.ts'
 
@@ -69,7 +69,7 @@ export class Venues {
   }
 
   /** Computes the amounts of a change whose log does not contain them; null where they are unknown. */
-  async amountsOf(change: UntoldChange, states: ChangeStates): Promise<Amounts | null> {
+  async amountsOf(change: UnloggedChange, states: ChangeStates): Promise<Amounts | null> {
     return (await this.#of(change.id).amountsOf?.(change, states)) ?? null
   }
 

@@ -1,13 +1,10 @@
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { ChainError } from '../../chain/errors.ts'
 import type { Config } from '../../config.ts'
 import type { Database } from '../../database/database.ts'
-import { DatabaseRefused } from '../../database/errors.ts'
 import { isReadOnly } from '../../database/permissions.ts'
 import { readFeedEnd, readFeedPosition } from '../../database/write/feed.ts'
 import { demoFacts } from '../../feed/demo/demo.ts'
-import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from '../../feed/errors.ts'
 import { ingest } from '../../feed/ingest.ts'
 import { retryDuringOutage } from '../../feed/retry.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
@@ -25,6 +22,7 @@ import type { ChainFile, FollowedChain } from './chain.ts'
 import { describeResume } from './ingest.ts'
 import type { Log } from '../log.ts'
 import { createReadiness } from '../readiness.ts'
+import { hasSufficientMessage } from '../start-errors.ts'
 import { createModelMetricsReader } from '../model-metrics.ts'
 
 /** A running gateway. */
@@ -202,12 +200,6 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
     monitor.feedStopped(source?.name ?? name, error)
     log.error(`The feed is stopped: ${(error as Error).message}`, hasSufficientMessage(error) ? {} : { err: error })
   }
-}
-
-/** Returns whether an error's message is sufficient for the operator, without a stack trace. */
-function hasSufficientMessage(error: unknown): boolean {
-  const sufficient = [BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects, DatabaseRefused, ChainError]
-  return sufficient.some((kind) => error instanceof kind)
 }
 
 /** Opens a chain. The code of src/chain is loaded only where a chain is configured. */

@@ -1,11 +1,11 @@
 /* LEB128: integers of any length, 7 bits a byte, the least significant first; the eighth bit is set in all bytes but the last. */
 
-const mostSafe = BigInt(Number.MAX_SAFE_INTEGER)
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** Appends a non-negative integer. */
 export function pushVarint(bytes: number[], value: bigint): void {
   let rest = value
-  while (rest > mostSafe) {
+  while (rest > maxSafe) {
     bytes.push(Number(rest & 127n) | 128)
     rest >>= 7n
   }

@@ -18,11 +18,11 @@ export interface TaskQueues {
 }
 
 /** Maximum time of short tasks before the event loop runs. */
-const mostBlockedMilliseconds = 5
+const maxBlockedMilliseconds = 5
 
 /**
  * Creates two queues that run one task at a time between them. Long and short tasks alternate. The event loop runs after each
- * long task, and once consecutive short tasks have taken {@link mostBlockedMilliseconds}.
+ * long task, and once consecutive short tasks have taken {@link maxBlockedMilliseconds}.
  */
 export function createTaskQueues(): TaskQueues {
   /** Functions that start the waiting tasks, in their order. */
@@ -33,7 +33,7 @@ export function createTaskQueues(): TaskQueues {
 
   /** Starts the next task, of the other kind if one waits. */
   async function beginNext(wasLong: boolean): Promise<void> {
-    if (wasLong || performance.now() - turnedAt > mostBlockedMilliseconds) {
+    if (wasLong || performance.now() - turnedAt > maxBlockedMilliseconds) {
       await nextTurn()
       turnedAt = performance.now()
     }

@@ -83,7 +83,7 @@ export interface ChangedDays {
 }
 
 /** How current the APR and sigma of a strategy are. */
-export interface Figures {
+export interface FiguresState {
   readonly id: string
   /** The newest complete day, which is the last one of the window of the stored values; null before there is one. */
   readonly figuresDay: number | null
@@ -100,7 +100,7 @@ export function readFigures(
   transaction: Transaction,
   ids: readonly string[],
   vaults: readonly string[] = [],
-): Promise<Figures[]> {
+): Promise<FiguresState[]> {
   return transaction.query(figuresAmong, [ids, vaults])
 }
 
@@ -116,7 +116,7 @@ const lockAlone: Statement = { name: 'lock_strategy', text: 'select from strateg
  */
 export async function lockStrategies(
   transaction: Transaction,
-  figures: readonly Figures[],
+  figures: readonly FiguresState[],
   changed: ReadonlyMap<string, ChangedDays>,
 ): Promise<Map<string, number>> {
   if (changed.size === 0) return new Map()
@@ -135,7 +135,7 @@ export async function lockStrategies(
  * Returns the newest complete day of each changed strategy, and whether its APR and sigma are outdated. A batch that completes a
  * day refreshes them, so `figuresDay` is the newest day that was complete before this batch.
  */
-function completeDays(figures: readonly Figures[], changed: ReadonlyMap<string, ChangedDays>) {
+function completeDays(figures: readonly FiguresState[], changed: ReadonlyMap<string, ChangedDays>) {
   const known = new Map(figures.map(({ id, figuresDay }) => [id, figuresDay]))
   const found = new Map<string, { lastDay: number; isStale: boolean }>()
   for (const [id, { oldestDay, newestSeconds }] of changed) {

@@ -85,9 +85,9 @@ class Round {
     const head = await readLogHead(transaction)
     const applied = await this.#applyParts(head?.version ?? null)
     const version = await newestVersion(transaction, head?.seq ?? 0, applied)
-    const seen = this.#savePosition(transaction, stored, position, applied)
+    const lastPosition = this.#savePosition(transaction, stored, position, applied)
     const { startsAfter } = expected
-    return { startsAfter, seen, handled: [], newest: [], ...(version !== null && { version }) }
+    return { startsAfter, lastPosition, handled: [], newest: [], ...(version !== null && { version }) }
   }
 
   async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {
@@ -131,7 +131,7 @@ class Round {
     stored: FeedPosition | null,
     position: FeedPosition,
     applied: readonly AppliedPart[],
-  ): ExpectedState['seen'] {
+  ): ExpectedState['lastPosition'] {
     const { name } = this.options.source
     const hasApplied = this.outcomes.some((outcome) => outcome?.status === 'applied')
     const isMoved = movesPosition(stored, position, hasApplied)

@@ -2,7 +2,7 @@ import type { Transaction } from '../../database/database.ts'
 import { knownMarks } from '../../database/write/equity.ts'
 import { knownEvents, readNewestTallies } from '../../database/write/ledger.ts'
 import { knownOwners } from '../../database/write/vaults/owner.ts'
-import { type Figures, knownStrategies, readFigures } from '../../database/write/strategy.ts'
+import { type FiguresState, knownStrategies, readFigures } from '../../database/write/strategy.ts'
 import { knownScreens } from '../../database/write/universe.ts'
 import { countSmallVaults } from '../../database/write/vaults/vault-tally.ts'
 import { lockVaults, type VaultRecord } from '../../database/write/vault.ts'
@@ -17,7 +17,7 @@ import { OwnerSizes } from './owner-size.ts'
 export async function loadBatchState(
   transaction: Transaction,
   facts: readonly Fact[],
-): Promise<{ known: BatchState; figures: readonly Figures[] }> {
+): Promise<{ known: BatchState; figures: readonly FiguresState[] }> {
   const ofKind = <Kind extends FactKind>(kind: Kind) =>
     facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
   const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../database/database.ts'
 import { DatabaseUnavailable, isConflict, isUniqueViolation } from '../../database/errors.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
-import type { Figures } from '../../database/write/strategy.ts'
+import type { FiguresState } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -33,7 +33,7 @@ export interface AppliedBatch {
   /**
    * Position of the feed after the batch; undefined where facts were applied that the stored position does not cover.
    */
-  readonly seen: FeedPosition | null | undefined
+  readonly lastPosition: FeedPosition | null | undefined
 }
 
 const maxAttempts = 5
@@ -73,7 +73,7 @@ export async function requireApplied(
   await database.transaction(async (transaction) => {
     const stored = await lockFeedPosition(transaction, feed)
     // A run that has applied nothing yet has lost nothing where another run is ahead of it.
-    if (!hasHandled(expected) && (stored?.line ?? 0) > (expected.seen?.line ?? 0)) return
+    if (!hasHandled(expected) && (stored?.line ?? 0) > (expected.lastPosition?.line ?? 0)) return
     await requireExpectedState(expected, {
       stored,
       position: undefined,
@@ -112,7 +112,7 @@ async function applyInTransaction(
     nonce,
     newestTs: newestFactTime(batch, outcomes, ['applied']),
   })
-  return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
+  return { outcomes, lastPosition: moved ?? (hasApplied ? undefined : stored) }
 }
 
 /** Returns the facts among the lines of a batch. */
@@ -166,7 +166,7 @@ export async function project(
 export async function saveSharedRows(
   transaction: Transaction,
   projection: Projection,
-  figures: readonly Figures[],
+  figures: readonly FiguresState[],
   commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
 ): Promise<boolean> {
   const days = sumDays(changedStrategyDays(projection.changes.series.values()))

@@ -7,7 +7,7 @@ import { savePages } from '../../database/write/page.ts'
 import { replacePositions } from '../../database/write/position.ts'
 import {
   type ChangedDays,
-  type Figures,
+  type FiguresState,
   lockStrategies,
   refreshFigures,
   saveStrategies,
@@ -83,7 +83,7 @@ export async function saveChanges(
 export async function refreshStrategies(
   transaction: Transaction,
   { changes }: Projection,
-  figures: readonly Figures[],
+  figures: readonly FiguresState[],
   days: readonly ChangedStrategyDay[],
 ): Promise<CacheTag[]> {
   const stale = await lockStrategies(transaction, figures, changedDays(changes))

@@ -9,9 +9,9 @@ const pollMilliseconds = 200
 /** A replaced file is closed when nothing was appended to it during this many polls: 1 s. */
 const quietPolls = 5
 /** One that is still written to is closed after this many polls, 3 s: lines that come later are read late. */
-const mostPolls = 15
+const maxPolls = 15
 /** One whose last line is extended at each look is closed after this many, 6 s: that line is read late as a whole. */
-const mostPollsWithinLine = 2 * mostPolls
+const maxPollsWithinLine = 2 * maxPolls
 /** A rotation leaves no file at the path for a moment: it is reported after this many polls, 5 s. */
 const missingPolls = 25
 
@@ -118,10 +118,10 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
       if (opened !== null) successors = [opened]
       return false
     }
-    const enough = reader.isWithinLine() ? mostPollsWithinLine : mostPolls
+    const enough = reader.isWithinLine() ? maxPollsWithinLine : maxPolls
     if (polls.quiet < quietPolls && polls.all < enough) return false
     isCut = reader.isWithinLine() && polls.quiet < quietPolls
-    const isFirst = polls.quiet === quietPolls || polls.all === mostPolls || polls.all === mostPollsWithinLine
+    const isFirst = polls.quiet === quietPolls || polls.all === maxPolls || polls.all === maxPollsWithinLine
     if (isFirst && successors.length === 1) successors = [...(await options.openMissed(successor, sinceNs)), successor]
     return isElsewhere || successors.length > 1 || (await successor.stat()).size > 0
   }

@@ -1,5 +1,5 @@
 import { GraphQLError, Kind } from 'graphql'
-import { mostMessageCharacters } from '../../limits.ts'
+import { maxMessageCharacters } from '../../limits.ts'
 import { ReadCancelled } from '../../database/errors.ts'
 import { DatabaseUnavailable } from '../../database/errors.ts'
 import { DomainError, HistoryNotKept } from '../../domain/errors.ts'
@@ -114,12 +114,12 @@ function withCode(error: GraphQLError): GraphQLError {
 
 /** Truncates a message, which may repeat client input. */
 function clip(message: string): string {
-  return message.length <= mostMessageCharacters ? message : `${message.slice(0, mostMessageCharacters)}…`
+  return message.length <= maxMessageCharacters ? message : `${message.slice(0, maxMessageCharacters)}…`
 }
 
 function clipped(error: GraphQLError): GraphQLError {
   const { message, nodes, path, extensions } = error
-  if (message.length <= mostMessageCharacters) return error
+  if (message.length <= maxMessageCharacters) return error
   return new GraphQLError(clip(message), { nodes: nodes ?? null, path: path ?? null, extensions })
 }
 

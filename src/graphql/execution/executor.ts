@@ -36,8 +36,9 @@ export type Subscribed =
   | { readonly errors: readonly GraphQLError[] }
 
 /** A document of the gateway itself, with one operation, and the part of its data that is the body of a response. */
-export interface OwnDocument extends BodySelection {
-  readonly document: { toString(): string }
+export interface FixedDocument extends BodySelection {
+  /** Its text. */
+  readonly text: { toString(): string }
 }
 
 /** Result of a document of the gateway itself, as JSON text. */
@@ -69,8 +70,8 @@ export interface Executor {
    * @param event of a subscription, which is run for this event
    * @throws if the document itself is invalid
    */
-  runOwn(
-    wanted: OwnDocument,
+  runFixed(
+    document: FixedDocument,
     variables: Readonly<Record<string, unknown>>,
     request: RequestContext,
     event?: OperationParams['event'],
@@ -86,7 +87,7 @@ export interface Executor {
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
   /** Maximum cost of a subscription, which runs for each event. */
-  const mostOfEvent = Math.min(limits.cost, liveLimits.cost)
+  const maxOfEvent = Math.min(limits.cost, liveLimits.cost)
 
   let lastFallback = Promise.resolve()
   /** Starts one execution by graphql-js per iteration of the event loop, because it blocks the loop after its reads. */
@@ -96,15 +97,15 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     return lastFallback
   }
 
-  /** Operations of the gateway's own documents, by object, which saves a lookup by text; never evicted. */
-  const own = new Map<OwnDocument, PreparedOperation>()
+  /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
+  const fixed = new Map<FixedDocument, PreparedOperation>()
 
   /** @throws if the document is invalid */
-  function prepareOwn(wanted: OwnDocument): PreparedOperation {
-    const { operations, errors } = cache.pinned(wanted.document.toString())
+  function prepareFixed(document: FixedDocument): PreparedOperation {
+    const { operations, errors } = cache.pinned(document.text.toString())
     const [operation] = operations
     if (operation === undefined) throw errors[0] ?? new Error('The document has no operation.')
-    own.set(wanted, operation)
+    fixed.set(document, operation)
     return operation
   }
 
@@ -170,10 +171,10 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       return runChecked(checked.operation, checked.coerced, params, request)
     },
 
-    async runOwn(wanted, variables, request, event) {
-      const operation = own.get(wanted) ?? prepareOwn(wanted)
+    async runFixed(document, variables, request, event) {
+      const operation = fixed.get(document) ?? prepareFixed(document)
       const { coerced, error } = operation.coerce(variables)
-      const params = { variables, body: wanted, event }
+      const params = { variables, body: document, event }
       const { data, errors } =
         error === undefined ? await runChecked(operation, coerced, params, request) : { data: null, errors: [error] }
       if (errors !== undefined) {
@@ -189,7 +190,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       if ('errors' in checked) return checked
       const { operation, coerced } = checked
       const price = operation.costOf(coerced)
-      if (price.cost > mostOfEvent) return { errors: [tooExpensive(price, { ...limits, cost: mostOfEvent })] }
+      if (price.cost > maxOfEvent) return { errors: [tooExpensive(price, { ...limits, cost: maxOfEvent })] }
       const field = operation.subscribedField(coerced)
       return field === null ? { errors: [noStream()] } : { field, variables: coerced }
     },

@@ -8,7 +8,7 @@ import {
   validate,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import { defaultQueryLimits, mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
+import { defaultQueryLimits, maxValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { hasOnlyConditions } from './conditions.ts'
 import { pricing } from './cost/query-cost.ts'
 import { nullableVariables } from './null-variables.ts'
@@ -179,7 +179,7 @@ function validated(schema: GraphQLSchema, document: DocumentNode, limits: QueryL
   const cycles = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: 1 })
   if (cycles.length > 0) return cycles.slice(0, 1)
   try {
-    const errors = validate(schema, document, undefined, { maxErrors: mostValidationErrors })
+    const errors = validate(schema, document, undefined, { maxErrors: maxValidationErrors })
     return errors.some(({ message }) => message === abortedMessage) ? [tooOftenMerged()] : errors
   } catch (error) {
     // The single root field rule of subscriptions evaluates @skip and @include without variables.

@@ -54,7 +54,7 @@ export function checkFields(document: DocumentNode, limits: QueryLimits): GraphQ
     if (selectionSet === undefined) return
     const names = new Names(fragments)
     names.add(selectionSet)
-    most = Math.max(most, names.mostRepeats)
+    most = Math.max(most, names.maxRepeats)
   }
   const enterField = (field: FieldNode): void => {
     longest = Math.max(longest, field.alias?.value.length ?? 0)
@@ -66,7 +66,7 @@ export function checkFields(document: DocumentNode, limits: QueryLimits): GraphQ
 
 /** Counts the field names of a selection, including those in its fragments, each fragment once. */
 class Names {
-  mostRepeats = 0
+  maxRepeats = 0
   readonly #repeats = new Map<string, number>()
   readonly #spread = new Set<string>()
 
@@ -90,7 +90,7 @@ class Names {
   #addField(name: string): void {
     const repeats = (this.#repeats.get(name) ?? 0) + 1
     this.#repeats.set(name, repeats)
-    this.mostRepeats = Math.max(this.mostRepeats, repeats)
+    this.maxRepeats = Math.max(this.maxRepeats, repeats)
   }
 }
 

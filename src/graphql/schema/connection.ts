@@ -1,5 +1,5 @@
 import type { ObjectRef } from '@pothos/core'
-import { mostCursorCharacters } from '../../limits.ts'
+import { maxCursorCharacters } from '../../limits.ts'
 import { InvalidArgument } from '../../domain/errors.ts'
 import { builder } from './builder.ts'
 
@@ -44,12 +44,12 @@ export function pageOf<Node>({
 }: PageSource<Node>): Page<Node> {
   // A row beyond a full page was examined too, and belongs to the next page.
   const limit = rows.length > length ? undefined : lookedUpTo
-  const [isFurther, isBehind] = [rows.length > length || limit !== undefined, cursor != null]
+  const [isFurther, hasSkipped] = [rows.length > length || limit !== undefined, cursor != null]
   const nodes = rows.slice(0, length)
   return {
     nodes: isBackward ? nodes.reverse() : nodes,
-    hasNextPage: isBackward ? isBehind : isFurther,
-    hasPreviousPage: isBackward ? isFurther : isBehind,
+    hasNextPage: isBackward ? hasSkipped : isFurther,
+    hasPreviousPage: isBackward ? isFurther : hasSkipped,
     lookedUpTo: limit && { node: limit, isBackward },
     ...page,
   }
@@ -72,7 +72,7 @@ export function decodeCursor<Parts extends unknown[]>(
   isOurs: (parts: unknown[]) => parts is Parts,
 ): Parts {
   try {
-    const text = cursor.length > mostCursorCharacters ? 'null' : Buffer.from(cursor, 'base64url').toString('utf8')
+    const text = cursor.length > maxCursorCharacters ? 'null' : Buffer.from(cursor, 'base64url').toString('utf8')
     const parts: unknown = JSON.parse(text)
     if (Array.isArray(parts) && isOurs(parts)) return parts
   } catch {

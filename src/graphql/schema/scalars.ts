@@ -6,7 +6,7 @@ import { maxUnixTime } from '../../limits.ts'
 import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/json-text.ts'
 
-const mostUsd = new Decimal(10).pow(usdDigits)
+const maxUsd = new Decimal(10).pow(usdDigits)
 
 /* The extension `jsonText` writes the JSON text of a value directly, without the intermediate result of `serialize`. */
 
@@ -79,7 +79,7 @@ function toUsdText(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value
   if (typeof text === 'string' && amount.test(text)) {
     const usd = new Decimal(text)
-    if (usd.decimalPlaces() <= usdScale && usd.abs().lessThan(mostUsd)) return usd.toFixed()
+    if (usd.decimalPlaces() <= usdScale && usd.abs().lessThan(maxUsd)) return usd.toFixed()
   }
   throw new InvalidAmount(value)
 }

@@ -10,7 +10,7 @@ export type LimitConcurrency = <Result>(sender: string, work: () => Promise<Resu
  * @param most maximum number of pieces of work that run at once
  */
 export function limitConcurrency(most: number): LimitConcurrency {
-  const mostOfClient = Math.ceil(most / 2)
+  const maxOfClient = Math.ceil(most / 2)
   /** Waiting work, by network, or by sender outside any network; the next in turn comes first. */
   const waiting = new Map<string, FairQueue<() => void>>()
   /** Number of running pieces of work, of each network or sender that has any. */
@@ -27,7 +27,7 @@ export function limitConcurrency(most: number): LimitConcurrency {
   function admit(): void {
     for (const [client, works] of waiting) {
       if (running === most) return
-      if ((runningOf.get(client) ?? 0) === mostOfClient) continue
+      if ((runningOf.get(client) ?? 0) === maxOfClient) continue
       const begin = works.take()
       waiting.delete(client)
       // A map is iterated in the order of insertion: the client is the last in turn now.

@@ -15,7 +15,7 @@ export interface ParsedVersion {
 }
 
 /** Maximum number of recent versions in memory, which need no query: some minutes of a busy feed. */
-const mostKnown = 500
+const maxKnown = 500
 
 /**
  * Tracks the newest data version that this process was notified of. Without notifications it reports no version: after
@@ -45,7 +45,7 @@ export class DataVersions {
     this.#newest = { seq, text: version, newestTs }
     this.#known.set(seq, version)
     for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= mostKnown) break
+      if (this.#known.size <= maxKnown) break
       this.#known.delete(oldest)
     }
     this.#changed()
@@ -74,7 +74,7 @@ export class DataVersions {
   }
 
   /** Returns the current state; it is rebuilt after each commit, and at most once a second otherwise. */
-  now(): Stamp {
+  currentStamp(): Stamp {
     const ageSeconds = this.#provenAt === null ? null : Math.floor((performance.now() - this.#provenAt) / 1000)
     if (this.#stamp?.ageSeconds === ageSeconds) return this.#stamp
     const { text: version = null, newestTs = null } = this.#newest ?? {}
@@ -113,9 +113,9 @@ export class DataVersions {
 
   /**
    * Resolves when a condition on the state is true, which is checked at each change, or after a timeout.
-   * @param onLeave registers a function that ends the wait immediately
+   * @param onDisconnect registers a function that ends the wait immediately
    */
-  waitUntil(isTrue: () => boolean, milliseconds: number, onLeave?: (end: () => void) => void): Promise<void> {
+  waitUntil(isTrue: () => boolean, milliseconds: number, onDisconnect?: (end: () => void) => void): Promise<void> {
     if (isTrue()) return Promise.resolve()
     return new Promise((resolve) => {
       const end = (): void => {
@@ -127,7 +127,7 @@ export class DataVersions {
       const stop = this.onChange(() => {
         if (isTrue()) end()
       })
-      onLeave?.(end)
+      onDisconnect?.(end)
     })
   }
 

@@ -4,10 +4,10 @@ import { sharedMilliseconds, within } from '../async/within.ts'
 import { TagHistory } from './tag-history.ts'
 
 /** Registers a callback that runs when the client disconnects before its response. */
-export type OnLeave = (giveUp: () => void) => void
+export type OnDisconnect = (giveUp: () => void) => void
 
 /** Produces a response; registers a callback for when no client waits for it any more. */
-type Make = (onLeave: OnLeave) => Promise<EncodedResponse>
+type Make = (onDisconnect: OnDisconnect) => Promise<EncodedResponse>
 
 /** Cache metrics. */
 export interface CacheFigures {
@@ -28,7 +28,12 @@ export interface ResponseCache {
    * never shared. A production that another sender started is awaited only briefly, because it may wait for that
    * sender's turn; then the client's own production starts.
    */
-  answer(key: string | null, sender: string, onLeave: OnLeave, make: Make): EncodedResponse | Promise<EncodedResponse>
+  answer(
+    key: string | null,
+    sender: string,
+    onDisconnect: OnDisconnect,
+    make: Make,
+  ): EncodedResponse | Promise<EncodedResponse>
   /** Invalidates the responses whose data the commit changed, and stops sharing the productions started before it. */
   committed(commit: { readonly tags: readonly string[] }): void
   /** Sets whether commit notifications arrive; without them nothing is cached or served from the cache. */
@@ -63,9 +68,9 @@ export function createResponseCache(bytes: number): ResponseCache {
   const runs = new Map<string, Run>()
   const history = new TagHistory()
   const counts = { hits: 0, misses: 0, dropped: 0 }
-  let isKeeping = false
+  let isEnabled = false
 
-  const kept = new LRUCache<string, Entry>({
+  const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytes),
     sizeCalculation: ({ finished, tags }, key) =>
       2 * finished.bytes.length + 2 * key.length + tagBytes * tags.length + overheadBytes,
@@ -73,9 +78,9 @@ export function createResponseCache(bytes: number): ResponseCache {
 
   /** Returns the entry with this key, if the data behind its tags is unchanged. */
   function current(key: string): Entry | undefined {
-    const entry = kept.get(key)
+    const entry = entries.get(key)
     if (entry === undefined || history.isUnchanged(entry.tags, entry.changesBefore)) return entry
-    kept.delete(key)
+    entries.delete(key)
     counts.dropped++
     return undefined
   }
@@ -84,8 +89,8 @@ export function createResponseCache(bytes: number): ResponseCache {
     const changesBefore = history.count
     const finished = await making
     const tags = finished.origin.tags && [...finished.origin.tags]
-    const stands = tags !== null && isKeeping && history.isUnchanged(tags, changesBefore)
-    if (stands && finished.status === 200) kept.set(key, { finished, tags, changesBefore })
+    const stands = tags !== null && isEnabled && history.isUnchanged(tags, changesBefore)
+    if (stands && finished.status === 200) entries.set(key, { finished, tags, changesBefore })
     return finished
   }
 
@@ -105,29 +110,29 @@ export function createResponseCache(bytes: number): ResponseCache {
     return run
   }
 
-  async function sharedWithOther(run: Run, key: string, sender: string, onLeave: OnLeave, make: Make) {
-    const leave = run.waiting.join(onLeave)
+  async function sharedWithOther(run: Run, key: string, sender: string, onDisconnect: OnDisconnect, make: Make) {
+    const leave = run.waiting.join(onDisconnect)
     const shared = await within(sharedMilliseconds, run.finished)
     if (shared !== null && shared.status !== 503) return shared
     leave()
     const newest = runs.get(key)
     const own = newest?.sender === sender ? newest : begin(key, sender, make)
-    own.waiting.join(onLeave)
+    own.waiting.join(onDisconnect)
     return own.finished
   }
 
   return {
     isEnabled: bytes > 0,
 
-    answer(key, sender, onLeave, make) {
-      if (key === null || !isKeeping) return make(onLeave)
+    answer(key, sender, onDisconnect, make) {
+      if (key === null || !isEnabled) return make(onDisconnect)
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished
       const known = runs.get(key)
-      if (known !== undefined && known.sender !== sender) return sharedWithOther(known, key, sender, onLeave, make)
+      if (known !== undefined && known.sender !== sender) return sharedWithOther(known, key, sender, onDisconnect, make)
       const run = known ?? begin(key, sender, make)
-      run.waiting.join(onLeave)
+      run.waiting.join(onDisconnect)
       return run.finished
     },
 
@@ -137,13 +142,13 @@ export function createResponseCache(bytes: number): ResponseCache {
     },
 
     listening(isListening) {
-      isKeeping = isListening && bytes > 0
+      isEnabled = isListening && bytes > 0
       history.forget()
       runs.clear()
-      kept.clear()
+      entries.clear()
     },
 
-    figures: () => ({ ...counts, entries: kept.size, bytes: kept.calculatedSize }),
+    figures: () => ({ ...counts, entries: entries.size, bytes: entries.calculatedSize }),
   }
 }
 
@@ -153,7 +158,7 @@ class Waiting {
   #count = 0
 
   /** @returns a function that ends the wait of this client, as its disconnection does */
-  join(onLeave: OnLeave): () => void {
+  join(onDisconnect: OnDisconnect): () => void {
     let waits = true
     const leave = (): void => {
       if (!waits) return
@@ -161,7 +166,7 @@ class Waiting {
       if (--this.#count === 0) this.giveUp()
     }
     this.#count++
-    onLeave(leave)
+    onDisconnect(leave)
     return leave
   }
 }

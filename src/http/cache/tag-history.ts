@@ -1,5 +1,5 @@
 /** Maximum number of tags tracked: each takes about 150 bytes. */
-const mostTags = 50_000
+const maxTags = 50_000
 
 /**
  * Records when the data behind each cache tag changed last, counted in commits. The cache checks an entry when it is
@@ -19,7 +19,7 @@ export class TagHistory {
   /** Records the tags that a commit changed. */
   change(tags: readonly string[]): void {
     this.#count++
-    if (this.#changedAt.size + tags.length > mostTags) this.forget()
+    if (this.#changedAt.size + tags.length > maxTags) this.forget()
     for (const tag of tags) this.#changedAt.set(tag, this.#count)
   }
 

@@ -1,12 +1,12 @@
 import { Canceller } from '../../database/cancellation.ts'
 import { AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
-import type { Executor, OwnDocument } from '../../graphql/execution/executor.ts'
+import type { Executor, FixedDocument } from '../../graphql/execution/executor.ts'
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { withinDeadline } from '../produce.ts'
 
-const mostValuable: OwnDocument = {
-  document: '{ vaults(first: 1) { nodes { address } } }',
+const mostValuable: FixedDocument = {
+  text: '{ vaults(first: 1) { nodes { address } } }',
   path: ['vaults', 'nodes'],
   wordOf: (name) => name,
 }
@@ -36,7 +36,7 @@ export function exampleAddresses({ executor, isOpen, report }: ExampleAddressOpt
   }
   const find = async (signal: Canceller): Promise<string | null> => {
     const context = { report: reportHere, sender: lookupName, signal }
-    const { body } = await executor.runOwn(mostValuable, {}, context)
+    const { body } = await executor.runFixed(mostValuable, {}, context)
     const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
     return vault?.address ?? null
   }

@@ -23,12 +23,12 @@ export interface AskedDocument {
  * Creates the lookup of documents that clients send as the SHA-256 hash of their text, as Apollo Client does (automatic
  * persisted queries). The first client sends hash and text, later ones the hash alone. Texts are stored in an LRU
  * cache; those of the manifest are never evicted.
- * @param mostBytes of a stored text: a longer one is refused before it runs, and is not hashed
+ * @param maxBytes of a stored text: a longer one is refused before it runs, and is not hashed
  * @returns a function of the parameters of a request; null if they have neither text nor id. It throws a GraphQLError
  *   if the client must send the text, or if the hash is not that of the text
  * @see https://www.apollographql.com/docs/apollo-server/performance/apq
  */
-export function persistedOperations(mostBytes: number, known: KnownOperations = new Map()) {
+export function persistedOperations(maxBytes: number, known: KnownOperations = new Map()) {
   const { bytes, entries } = persistedOperationLimits
   const kept = new LRUCache<string, string>({
     max: entries,
@@ -47,7 +47,7 @@ export function persistedOperations(mostBytes: number, known: KnownOperations = 
     const id = idIn(extensions)
     if (text === undefined || text === null) return id === null ? null : find(id)
     if (typeof text !== 'string') return null
-    if (id === null || known.get(id) === text || Buffer.byteLength(text) > mostBytes) return { text, keep: keepNothing }
+    if (id === null || known.get(id) === text || Buffer.byteLength(text) > maxBytes) return { text, keep: keepNothing }
     if (hash('sha256', text) !== id) {
       throw refusal('sha256Hash is not the SHA-256 hash of the query, in hexadecimal digits.', 'BAD_REQUEST', 400)
     }

@@ -11,12 +11,12 @@ export type AdmitPreparation = Pick<AdmissionControl, 'prepare'>
  */
 export async function prepareStream<Result>(
   admission: AdmitPreparation,
-  { sender, onLeave }: Pick<Exchange, 'sender' | 'onLeave'>,
+  { sender, onDisconnect }: Pick<Exchange, 'sender' | 'onDisconnect'>,
   cost: number,
   work: () => Result,
 ): Promise<Result | 'overloaded'> {
   const signal = new Canceller()
-  onLeave(() => signal.abort())
+  onDisconnect(() => signal.abort())
   try {
     return await admission.prepare(work, { cost, sender, signal })
   } catch (error) {

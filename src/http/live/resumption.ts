@@ -61,25 +61,25 @@ export class Resumptions {
   }
 
   /** Waits for the version in Last-Event-ID as long as a request does, and as long again for proof that it is lost. */
-  async begin({ request, sender, onLeave }: Exchange): Promise<Resumption> {
+  async begin({ request, sender, onDisconnect }: Exchange): Promise<Resumption> {
     const { data, awaitVersion } = this.#options
     const version = request.header('last-event-id')
     if (version === null || version === '') return 'reached'
     const askedAt = performance.now()
-    const refusal = await awaitVersion(version, sender, onLeave)
+    const refusal = await awaitVersion(version, sender, onDisconnect)
     if (refusal === null) return 'reached'
     const position = parseLedgerPosition(version)
     if (refusal.status !== 503 || position === null) return 'lost'
     const isLost = (): boolean => data.isProvenSince(askedAt) && !data.hasReached(position)
     const isOver = (): boolean => !data.isListening || data.hasReached(position) || isLost()
-    await data.waitUntil(isOver, versionLimits.waitMilliseconds, onLeave)
+    await data.waitUntil(isOver, versionLimits.waitMilliseconds, onDisconnect)
     return isLost() ? 'lost' : 'late'
   }
 
   /** Lets a stream follow its responses: immediately, or once its version is reached or lost, unless it has closed. */
   resume(exchange: Exchange, resumption: Resumption, { connection, staleFrame, reserve, follow }: ResumedStream): void {
     if (resumption !== 'late') return follow(resumption)
-    connection.tellStale(staleFrame)
+    connection.sendStale(staleFrame)
     const giveBack = reserve()
     this.#hold(exchange, connection, (settled) => {
       giveBack()

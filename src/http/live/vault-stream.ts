@@ -60,7 +60,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   async function begin(
     exchange: Exchange,
     vaults: readonly string[],
-    { place, isWanted }: Opening,
+    { slot, isWanted }: Opening,
   ): Promise<Reply | Answer> {
     const { sender } = exchange
     if (!keys.canOpen(sender, vaults.length)) return overloaded()
@@ -77,8 +77,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const hasMemory = [...paths].every((path) => keys.hasRoomFor(sender, path))
     if (!hasMemory || !keys.hasRoom(sender, paths.size)) return noRoom()
     return new StreamedResponse((sink) => {
-      if (sink === null) return place.release()
-      const connection = connections.open(sink, place)
+      if (sink === null) return slot.release()
+      const connection = connections.open(sink, slot)
       connection.write(eventFrame({ retry: limits.retrySeconds * 1000 }))
       resumptions.resume(exchange, resumption, {
         connection,

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import negotiator from '@fastify/accept-negotiator'
-import { mostPacking } from '../../limits.ts'
+import { maxPacking } from '../../limits.ts'
 
 const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
@@ -35,7 +35,7 @@ let packing = 0
  * @returns null if too many bodies are being compressed; the body is then sent without compression
  */
 export function pack(body: Buffer, encoding: Encoding): Promise<Buffer> | null {
-  if (packing >= mostPacking) return null
+  if (packing >= maxPacking) return null
   packing++
   return packedBy(encoding, body)
     .then(trimmed)

@@ -3,7 +3,7 @@ import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
 import { FailureReport } from '../async/failure-report.ts'
 import { Budget } from '../server/capacity/budget.ts'
-import type { OnLeave } from '../cache/response-cache.ts'
+import type { OnDisconnect } from '../cache/response-cache.ts'
 import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
@@ -23,7 +23,7 @@ export type VersionAt = (seq: number) => Promise<string | null>
  * @param sender of the request: one sender may use half of the waiting slots, and half of the lookups
  * @returns the refusal if the version is not reached in time or cannot be; null if it is reached
  */
-export type AwaitVersion = (wanted: string, sender: string, onLeave: OnLeave) => Promise<Answer | null>
+export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisconnect) => Promise<Answer | null>
 
 /**
  * Creates a function that waits for data versions, with limits on waiting requests and on lookups.
@@ -33,34 +33,34 @@ export function versionWaiter(
   versions: DataVersions,
   versionAt: VersionAt,
   report: (error: unknown) => void,
-  bounds: VersionLimits = versionLimits,
+  limits: VersionLimits = versionLimits,
 ): AwaitVersion {
   const failures = new FailureReport(report)
-  const history = historyOf(versions, (seq) => failures.of(versionAt(seq)), bounds)
-  const places = new Budget(bounds.waiting)
+  const history = historyOf(versions, (seq) => failures.of(versionAt(seq)), limits)
+  const places = new Budget(limits.waiting)
 
   /** Waits for a version that this process was not yet notified of. */
-  async function wait(wanted: ParsedVersion, sender: string, onLeave: OnLeave): Promise<Answer | null> {
-    if (isOutOfReach(versions, wanted, bounds)) {
-      const detail = `Version ${wanted.text} is more than ${bounds.ahead} commits beyond the newest known version.`
+  async function wait(wanted: ParsedVersion, sender: string, onDisconnect: OnDisconnect): Promise<Answer | null> {
+    if (isOutOfReach(versions, wanted, limits)) {
+      const detail = `Version ${wanted.text} is more than ${limits.ahead} commits beyond the newest known version.`
       return retryLater('DATA_NOT_THERE_YET', detail)
     }
     if (!places.take(sender, 1))
       return retryLater('DATA_NOT_THERE_YET', 'Too many requests are waiting for newer data.')
     const isReached = (): boolean => versions.hasReached(wanted)
-    await versions.waitUntil(isReached, bounds.waitMilliseconds, onLeave).finally(() => places.giveBack(sender, 1))
-    return isReached() ? null : notThereYet(wanted, bounds)
+    await versions.waitUntil(isReached, limits.waitMilliseconds, onDisconnect).finally(() => places.giveBack(sender, 1))
+    return isReached() ? null : notThereYet(wanted, limits)
   }
 
-  return async (text, sender, onLeave) => {
+  return async (text, sender, onDisconnect) => {
     const wanted = parsed(text)
     if (wanted === null) return problem('BAD_DATA_VERSION', 'Send the value of a Data-Version header.')
-    const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onLeave)
+    const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onDisconnect)
     if (refusal !== null) return refusal
     const found = await history(wanted.seq, sender)
     if (found instanceof Refusal) return found.answer
     // The connection of the listener may have been lost during the lookup.
-    if (!versions.hasReached(wanted)) return notThereYet(wanted, bounds)
+    if (!versions.hasReached(wanted)) return notThereYet(wanted, limits)
     return found === wanted.text
       ? null
       : problem(
@@ -100,10 +100,10 @@ class Refusal {
 function historyOf(
   versions: DataVersions,
   versionAt: VersionAt,
-  bounds: VersionLimits,
+  limits: VersionLimits,
 ): (seq: number, sender: string) => string | Promise<string | null | Refusal> {
-  const asked = new LRUCache<number, Promise<string | null | Refusal>>({ max: bounds.known })
-  const lookups = new Budget(bounds.lookups)
+  const asked = new LRUCache<number, Promise<string | null | Refusal>>({ max: limits.known })
+  const lookups = new Budget(limits.lookups)
   versions.onChange(() => {
     if (!versions.isListening) asked.clear()
   })
@@ -136,10 +136,10 @@ function historyOf(
 /** Delays requests that require a data version until it is reached, and refuses them after a time limit. */
 export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
   return (next) => (exchange) => {
-    const { request, sender, onLeave } = exchange
+    const { request, sender, onDisconnect } = exchange
     const wanted = request.header(minDataVersionHeader)
     if (wanted === null || request.method === 'OPTIONS') return next(exchange)
-    return awaitVersion(wanted, sender, onLeave).then((problem) =>
+    return awaitVersion(wanted, sender, onDisconnect).then((problem) =>
       problem === null ? next(exchange) : refuse(request, problem),
     )
   }

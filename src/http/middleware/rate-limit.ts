@@ -43,15 +43,15 @@ export function rateLimit(limit: RateLimit | null): Middleware | null {
 /**
  * Returns a function that counts requests by sender, with the headers of the IETF draft on RateLimit header fields for
  * HTTP.
- * @param mostSenders maximum number of senders counted; beyond it the least recently seen one is evicted
+ * @param maxSenders maximum number of senders counted; beyond it the least recently seen one is evicted
  */
-export function rateLimiter(limit: RateLimit, mostSenders = countedSenders): CountRequest {
+export function rateLimiter(limit: RateLimit, maxSenders = countedSenders): CountRequest {
   const quota = { points: limit.requests, duration: limit.seconds }
   const own = new RateLimiterMemory(quota)
   const shared = limit.isShared === true ? new RateLimiterCluster({ ...quota, timeoutMs: primaryTimeoutMs }) : null
   // The limiter itself stores a count and a timer for each sender until the window ends, without a limit.
   const counted = new LRUCache<string, true>({
-    max: mostSenders,
+    max: maxSenders,
     dispose: (_, sender) => {
       for (const limiter of [own, shared]) void limiter?.delete(sender).catch(() => undefined)
     },

@@ -6,7 +6,7 @@ export interface ConnectionLimitsOptions {
   /** Maximum number of open connections, without streams. */
   readonly most: number
   /** Maximum number of open connections and streams together; unlimited if absent. */
-  readonly mostWithStreams?: number
+  readonly maxWithStreams?: number
   /** Whether all clients connect through proxies, whose few addresses represent all clients. */
   readonly isBehindProxies?: boolean
   /** Called with the number of open connections whenever it changes. */
@@ -42,7 +42,7 @@ export interface AdmittedConnection {
  * such share, because the gateway sees only the proxies' addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
-  const { most, mostWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
+  const { most, maxWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
   const ofSenders = new Map<string, number>()
   let open = 0
   let streams = 0
@@ -63,7 +63,7 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
   function hasShare(name: string | null): boolean {
     if (name === null) return true
     const ofName = ofSenders.get(name) ?? 0
-    const left = Math.min(most, mostWithStreams - streams) - (open - ofName)
+    const left = Math.min(most, maxWithStreams - streams) - (open - ofName)
     return ofName < (isBehindProxies ? left : Math.ceil(left / 2))
   }
 

@@ -38,7 +38,7 @@ export class Connection implements RequestConnection {
   isClosing = false
   isStreaming = false
   readonly #socket: Socket
-  readonly #bounds: PipelineLimits
+  readonly #limits: PipelineLimits
   readonly #waitingInAll: Waiting
   readonly #begin: (response: Response) => void
   #waiting: Response[] = []
@@ -55,13 +55,13 @@ export class Connection implements RequestConnection {
    */
   constructor(
     socket: Socket,
-    bounds: PipelineLimits,
+    limits: PipelineLimits,
     waitingInAll: Waiting,
     readonly admitted: AdmittedConnection,
     begin: (response: Response) => void,
   ) {
     this.#socket = socket
-    this.#bounds = bounds
+    this.#limits = limits
     this.#waitingInAll = waitingInAll
     this.#begin = begin
     pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
@@ -82,7 +82,7 @@ export class Connection implements RequestConnection {
     if (this.isStreaming) return void this.#socket.destroy()
     response.req.clientConnection = this
     this.#newest = response
-    if (this.#waiting.length === 0 && this.running.length < this.#bounds.pipelined) this.#run(response)
+    if (this.#waiting.length === 0 && this.running.length < this.#limits.pipelined) this.#run(response)
     else if (this.#mayWait()) this.#wait(response)
     else this.#socket.destroy()
   }
@@ -132,7 +132,7 @@ export class Connection implements RequestConnection {
   }
 
   #mayWait(): boolean {
-    const { waitingRequests, waitingInAll } = this.#bounds
+    const { waitingRequests, waitingInAll } = this.#limits
     return this.#waiting.length < waitingRequests && this.#waitingInAll.count < waitingInAll
   }
 

@@ -23,7 +23,7 @@ export function fetchAdapter(options: AdapterOptions): (request: Request) => Pro
       trace,
       sender,
       readBody: () => fetchedBody(request, limits, (share = new BodyShare(capacity.bodies, exchange.sender))),
-      onLeave: (giveUp) => {
+      onDisconnect: (giveUp) => {
         if (request.signal.aborted) giveUp()
         else request.signal.addEventListener('abort', giveUp, { once: true })
       },

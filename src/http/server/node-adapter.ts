@@ -46,7 +46,7 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
           ? clientConnection.admitted.sender
           : senderOf(request, trustedProxies),
       readBody: () => socketBody(request, response, limits, (share = new BodyShare(capacity.bodies, exchange.sender))),
-      onLeave: (giveUp) => {
+      onDisconnect: (giveUp) => {
         if (hasLeft) giveUp()
         else leaving.push(giveUp)
       },

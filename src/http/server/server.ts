@@ -17,7 +17,7 @@ export interface ServerOptions {
   readonly port: number
   /** Address to listen on; null listens on all. */
   readonly host: string | null
-  readonly bounds?: HttpLimits
+  readonly limits?: HttpLimits
   /** Environment variable that configures the port, for error messages. */
   readonly variable?: 'PORT' | 'METRICS_PORT'
   /** File descriptors reserved for other connections of the process, in addition to the reserve for files. */
@@ -59,21 +59,21 @@ export class CannotListen extends Error {
  * @throws {CannotListen}
  */
 export async function listen(options: ServerOptions): Promise<HttpServer> {
-  const { listener, onError, port, host, bounds = defaultHttpLimits, variable = 'PORT' } = options
+  const { listener, onError, port, host, limits = defaultHttpLimits, variable = 'PORT' } = options
   const open = new Set<Socket>()
   /** Connections that are parsed. */
   const connections = new Map<Socket, Connection>()
   const waitingInAll = { count: 0 }
-  const limits = createConnectionLimits({
-    most: connectionsWithin(bounds.connections, options.descriptorsElsewhere ?? 0),
-    mostWithStreams: connectionsWithin(bounds.connections + liveLimits.connections, options.descriptorsElsewhere ?? 0),
+  const admission = createConnectionLimits({
+    most: connectionsWithin(limits.connections, options.descriptorsElsewhere ?? 0),
+    maxWithStreams: connectionsWithin(limits.connections + liveLimits.connections, options.descriptorsElsewhere ?? 0),
     isBehindProxies: options.isBehindProxies ?? false,
     onOpen: options.onConnections,
     onRefused: options.onRefused,
   })
   // A proxy's connections are those of many clients.
-  const mostWaiting = (options.isBehindProxies ?? false) ? Infinity : connectionLimits.waitingConnections
-  const pacing = createReadPacing(connectionLimits.readMilliseconds, mostWaiting)
+  const maxWaiting = (options.isBehindProxies ?? false) ? Infinity : connectionLimits.waitingConnections
+  const pacing = createReadPacing(connectionLimits.readMilliseconds, maxWaiting)
   let isClosing = false
 
   /** Passes a request to the listener, when its connection begins it. */
@@ -96,12 +96,12 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       insecureHTTPParser: false,
       // Node would answer a request without Host by itself: past the limits of its connection, and unseen by logs.
       requireHostHeader: false,
-      maxHeaderSize: bounds.headerBytes,
-      headersTimeout: bounds.headersSeconds * 1000,
-      requestTimeout: bounds.requestSeconds * 1000,
-      keepAliveTimeout: bounds.idleSeconds * 1000,
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersSeconds * 1000,
+      requestTimeout: limits.requestSeconds * 1000,
+      keepAliveTimeout: limits.idleSeconds * 1000,
       // Maximum delay of headersTimeout and requestTimeout.
-      connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
+      connectionsCheckingInterval: Math.min(1000, limits.headersSeconds * 500),
     },
     (request, response) => {
       request.pacing = pacing
@@ -111,7 +111,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   )
   // An option of node:net that node:http does not pass on: read pacing resumes each connection.
   Object.assign(server, { pauseOnConnect: true })
-  server.timeout = bounds.silentSeconds * 1000
+  server.timeout = limits.silentSeconds * 1000
   server.on('clientError', (error: NodeJS.ErrnoException & UnparsedBytes, socket: Socket) => {
     const connection = connections.get(socket)
     pacing.onRead(socket)
@@ -131,12 +131,12 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   // Node's own listener adds the parser: it runs when it is the connection's turn.
   const [beginParsing] = server.listeners('connection')
   server.removeAllListeners('connection').on('connection', (socket: Socket) => {
-    const admitted = limits.admit(socket.remoteAddress)
+    const admitted = admission.admit(socket.remoteAddress)
     if (admitted === null) return void socket.destroy()
     open.add(socket)
     pacing.add(socket, () => {
       beginParsing?.call(server, socket)
-      connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted, begin))
+      connections.set(socket, new Connection(socket, limits, waitingInAll, admitted, begin))
     })
     socket.once('close', () => {
       open.delete(socket)

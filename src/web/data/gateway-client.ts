@@ -27,7 +27,7 @@ export interface GatewayClient {
 }
 
 /** Maximum time between two attempts to connect a stream. */
-const mostWaitMilliseconds = 10_000
+const maxWaitMilliseconds = 10_000
 
 /**
  * Creates a client of the gateway that serves the page.
@@ -42,7 +42,7 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
     retryAttempts: Number.POSITIVE_INFINITY,
     retry: async (attempt) => {
       isStreaming = false
-      const milliseconds = Math.min(mostWaitMilliseconds, 500 * 2 ** attempt) * (0.5 + Math.random())
+      const milliseconds = Math.min(maxWaitMilliseconds, 500 * 2 ** attempt) * (0.5 + Math.random())
       await new Promise((resolve) => setTimeout(resolve, milliseconds))
     },
   })

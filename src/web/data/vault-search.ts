@@ -25,7 +25,7 @@ export interface SearchResult {
 }
 
 /** Maximum vaults of one query, and maximum queries to compare a partial address with. */
-const [vaultsOfPage, mostPages] = [200, 10]
+const [vaultsOfPage, maxPages] = [200, 10]
 
 /**
  * Finds pages. The gateway finds vaults by their whole address or their owner's; a partial address is compared with the
@@ -65,7 +65,7 @@ async function byPart(client: GatewayClient, part: PartOfAddress): Promise<Searc
     total = vaults.totalCount
     return vaults
   }
-  const vaults = await readWholeList(client, VaultAddressesDocument, { first: vaultsOfPage }, pageOf, mostPages)
+  const vaults = await readWholeList(client, VaultAddressesDocument, { first: vaultsOfPage }, pageOf, maxPages)
   const owners = [...new Set(vaults.map(({ owner }) => owner))]
   const hits = [
     ...vaults.filter(({ address }) => hasPart(address, part)).map(({ address }) => vaultHit(address)),

@@ -9,7 +9,7 @@ import { NavigateContext, PageLink } from './page-link.tsx'
 import { textOf } from './text-of.ts'
 
 /** Maximum number of listed hits. */
-const mostHits = 8
+const maxHits = 8
 const nothing: SearchResult = { hits: [], note: '' }
 
 /** Opens the vault or strategy that matches a search, or lists several matches. */
@@ -50,7 +50,7 @@ export function SearchForm({ strategies }: { readonly strategies: QueryResult<St
       <p role="status">{note}</p>
       {hits.length > 0 && (
         <ul class="hits" aria-label="Hits">
-          {hits.slice(0, mostHits).map(({ to, name, kind }) => (
+          {hits.slice(0, maxHits).map(({ to, name, kind }) => (
             <li key={`${kind} ${name}`}>
               <PageLink to={to} class={kind === 'strategy' ? '' : 'address'}>
                 {name}

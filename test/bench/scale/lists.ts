@@ -75,7 +75,7 @@ async function timeAll(reads: readonly [string, () => Promise<unknown>][]): Prom
 }
 
 /** Returns the read whose time grew most, and how many times as long it takes. */
-export function mostGrown(small: Times, large: Times): { readonly name: string; readonly ratio: number } {
+export function maxGrown(small: Times, large: Times): { readonly name: string; readonly ratio: number } {
   const grown = Array.from(large, ([name, time]) => ({ name, ratio: time / (small.get(name) ?? NaN) }))
   return grown.toSorted((one, other) => other.ratio - one.ratio)[0] ?? { name: 'none', ratio: NaN }
 }

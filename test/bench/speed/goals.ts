@@ -20,9 +20,9 @@ export interface Goal {
 const flat = ['W1', 'W3', 'W5', 'W6']
 const all = ['W1', 'W2', 'W3', 'W5', 'W6']
 const every = ['W1', 'W3', 'W4', 'W5', 'W6']
-const mostMegabytes = 160
-const mostStatements = 6
-const mostStartSeconds = 1.5
+const maxMegabytes = 160
+const maxStatements = 6
+const maxStartSeconds = 1.5
 
 /** The goals, each with what was measured. */
 export function goals(measured: Measured): Goal[] {
@@ -38,9 +38,9 @@ export function goals(measured: Measured): Goal[] {
     statementsOfLists(measured),
     memory(outcome),
     {
-      goal: `first answer after start, on PostgreSQL with data: below ${mostStartSeconds} s`,
+      goal: `first answer after start, on PostgreSQL with data: below ${maxStartSeconds} s`,
       figure: `${firstAnswerSeconds.toFixed(2)} s`,
-      isReached: firstAnswerSeconds < mostStartSeconds,
+      isReached: firstAnswerSeconds < maxStartSeconds,
     },
   ]
 }
@@ -71,9 +71,9 @@ function ratioOfSeries(outcome: Outcome): Goal {
 function statementsOfLists({ statements, statementsOfOne }: Measured): Goal {
   const ofFifty = statements.get('GraphQL cold')?.get('W2') ?? NaN
   return judged(
-    `statements: the same number for 1 vault and for 50, at most ${mostStatements} for W2`,
+    `statements: the same number for 1 vault and for 50, at most ${maxStatements} for W2`,
     `${statementsOfOne} and ${ofFifty}`,
-    statementsOfOne === ofFifty && ofFifty <= mostStatements,
+    statementsOfOne === ofFifty && ofFifty <= maxStatements,
   )
 }
 
@@ -81,8 +81,8 @@ function memory(outcome: Outcome): Goal {
   const ways = ['REST cold', 'GraphQL cold', 'REST hot', 'GraphQL hot']
   const figures = [...outcome.values()].flatMap((byName) => ways.map((way) => byName.get(way)?.megabytes ?? NaN))
   const most = Math.max(...figures.filter((figure) => !Number.isNaN(figure)))
-  const isReached = Number.isFinite(most) ? most < mostMegabytes : null
-  return judged(`memory under load, on PostgreSQL: below ${mostMegabytes} MB`, `${most.toFixed(0)} MB`, isReached)
+  const isReached = Number.isFinite(most) ? most < maxMegabytes : null
+  return judged(`memory under load, on PostgreSQL: below ${maxMegabytes} MB`, `${most.toFixed(0)} MB`, isReached)
 }
 
 function rate(outcome: Outcome, workload: string, contestant: string): number {

@@ -26,9 +26,9 @@ export interface Workload {
 }
 
 /** Enough of them that no two connections ask for the same one at once. */
-const mostVaults = 200
+const maxVaults = 200
 
-const anyVaults = ({ vaults }: WorldSize): [number, number] => [1, Math.min(mostVaults, vaults)]
+const anyVaults = ({ vaults }: WorldSize): [number, number] => [1, Math.min(maxVaults, vaults)]
 
 export function exchangesOf(way: (address: string) => Exchange, workload: Workload, size: WorldSize): Exchange[] {
   const [first, count] = workload.vaults(size)

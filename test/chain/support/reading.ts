@@ -55,7 +55,12 @@ export function configOf(json: ChainJson): ChainConfig {
 const retry = { firstMilliseconds: 2, maxMilliseconds: 20 }
 
 /** Times of faults for tests of them. */
-export const shortFaultTimes = { toldAfter: 100, unexplainedToldAfter: 700, givesUpAfter: 400, repeatedAfter: 60_000 }
+export const shortFaultTimes = {
+  reportedAfter: 100,
+  unexplainedReportedAfter: 700,
+  givesUpAfter: 400,
+  repeatedAfter: 60_000,
+}
 
 /** Messages of the reader to its operator. */
 export interface Said {

@@ -121,7 +121,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a snapsh
         ),
     }
     // A slow server ends the reads of both attempts late.
-    return gatewayOn(tornReads, { bounds: { ...defaultHttpLimits, answerSeconds: 50 } })
+    return gatewayOn(tornReads, { limits: { ...defaultHttpLimits, answerSeconds: 50 } })
   }
 
   describe.each(['running', 'idle'] as const)('that replay ends while it is %s', (kind) => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
 import { allStrategies, anyVault, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
 import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
-import { mostCountedVaults } from '../../../src/limits.ts'
+import { maxCountedVaults } from '../../../src/limits.ts'
 import { fillVaultTallies } from '../../bench/speed/world.ts'
 import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
 import { touched } from '../../support/explain.ts'
@@ -10,7 +10,7 @@ import { gatewayOn } from '../../support/gateway.ts'
 import { addressOf, apply, opened, strategy } from '../../support/world.ts'
 
 /** One more than are counted; the value of each is its number. Beside them there is one without value. */
-const count = mostCountedVaults + 1
+const count = maxCountedVaults + 1
 const large = addressOf(900_000)
 const common = { a: 'WETH', b: 'USDC' }
 /** A pair that all but one of the vaults have. */
@@ -57,7 +57,7 @@ describe.each(Object.entries(lookUps))('vaults by %s', (_, [tooMany, counted]) =
   const counting = (filter: Partial<VaultFilter>) => countVaults(database, [allStrategies], { ...anyVault, ...filter })
 
   test('are counted up to the limit', async () => {
-    expect(await counting(counted)).toMatchObject([{ count: mostCountedVaults }])
+    expect(await counting(counted)).toMatchObject([{ count: maxCountedVaults }])
   })
 
   test('are not counted beyond it, but listed', async () => {
@@ -81,7 +81,7 @@ test('a list that is too long to count leaves the count of another one as it is'
   const { data, errors } = (await response.json()) as { data: unknown; errors: readonly { message: string }[] }
   expect(data).toEqual({ one: null, other: { vaults: { totalCount: 0 } } })
   expect(errors.map(({ message }) => message)).toEqual([
-    expect.stringContaining(`more than ${mostCountedVaults} vaults have`),
+    expect.stringContaining(`more than ${maxCountedVaults} vaults have`),
   ])
 })
 
@@ -95,5 +95,5 @@ test('a count by value visits so many vaults in all, in whichever ranges of stra
   )
   const filter: VaultFilter = { ...anyVault, ...all, strategy: ['one', 'other'] }
   const work = await touched(database, (counting) => countVaults(counting, [allStrategies], filter))
-  expect(work.rows).toBeLessThan(mostCountedVaults + 200)
+  expect(work.rows).toBeLessThan(maxCountedVaults + 200)
 })

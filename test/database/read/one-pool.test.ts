@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
 import { allStrategies, anyVault, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
 import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
-import { mostPools } from '../../../src/limits.ts'
+import { maxPools } from '../../../src/limits.ts'
 import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
 import { touched } from '../../support/explain.ts'
 import { addressOf, apply, opened, strategy } from '../../support/world.ts'
@@ -36,7 +36,7 @@ const absent = (pairs: readonly { a: string; b: string }[], venues: readonly str
   pair: pairs,
   venue: venues,
 })
-const others = Array.from({ length: mostPools }, (_, at) => `X${at}`)
+const others = Array.from({ length: maxPools }, (_, at) => `X${at}`)
 const filters: readonly [string, VaultFilter][] = [
   [
     'absent pairs at the venue of all',
@@ -49,7 +49,7 @@ const filters: readonly [string, VaultFilter][] = [
 ]
 
 // Each pair at each venue is one descent in an index of two or three levels.
-const most = 5 * mostPools * mostPools
+const most = 5 * maxPools * maxPools
 
 test.each(filters)(
   'where all vaults have one pool, %s are looked up without a walk through an index',

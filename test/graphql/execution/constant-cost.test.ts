@@ -165,8 +165,8 @@ test('A fragment is priced once for all operations of its document', () => {
 })
 
 test('The price of a document depends on no variable unless an argument changes it', () => {
-  const constant = routes.flatMap(({ path, requested }) => {
-    const document = parse(requested.document.toString())
+  const constant = routes.flatMap(({ path, document: fixed }) => {
+    const document = parse(fixed.text.toString())
     const { cost } = pricing(schema, document)(document.definitions[0] as OperationDefinitionNode)
     return typeof cost === 'function' ? [] : [path]
   })

@@ -1,11 +1,6 @@
 import { GraphQLError } from 'graphql'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import {
-  defaultQueryLimits,
-  mostFilterValues,
-  mostMessageCharacters,
-  mostValidationErrors,
-} from '../../../src/limits.ts'
+import { defaultQueryLimits, maxFilterValues, maxMessageCharacters, maxValidationErrors } from '../../../src/limits.ts'
 import type { Database, Statement, Value } from '../../../src/database/database.ts'
 import { eventTypes } from '../../../src/domain/ledger.ts'
 import { vaultStatuses } from '../../../src/domain/vault.ts'
@@ -44,7 +39,7 @@ async function refusalOf(response: Response): Promise<Refused['errors'][number]>
   const [error] = errors
   expect(errors).toHaveLength(1)
   // One character says that it is cut.
-  expect(error?.message.length).toBeLessThanOrEqual(mostMessageCharacters + 1)
+  expect(error?.message.length).toBeLessThanOrEqual(maxMessageCharacters + 1)
   expect(database.takeStatements()).toEqual([])
   return error as Refused['errors'][number]
 }
@@ -101,8 +96,8 @@ describe('a filter', () => {
 
   test.each<[string, string, Record<string, unknown>, number]>([
     ['status', query, { status: Array(700).fill('IDLE') }, vaultStatuses.length],
-    ['strategy', query, { strategy: addresses(mostFilterValues + 1) }, mostFilterValues],
-    ['owner', query, { owner: addresses(mostFilterValues + 1) }, mostFilterValues],
+    ['strategy', query, { strategy: addresses(maxFilterValues + 1) }, maxFilterValues],
+    ['owner', query, { owner: addresses(maxFilterValues + 1) }, maxFilterValues],
     ['type', ledger, { type: Array(700).fill('DEPOSIT') }, eventTypes.length],
   ])('by more values of %s than it takes is refused', async (argument, source, variables, most) => {
     const response = await gateway.post(source, variables)
@@ -204,7 +199,7 @@ describe('a document', () => {
     const response = await gateway.post(`{ strategies { ${fields.join(' ')} } }`)
     const { errors } = (await response.json()) as Refused
     // One more says that there are more.
-    expect(errors).toHaveLength(mostValidationErrors + 1)
+    expect(errors).toHaveLength(maxValidationErrors + 1)
   })
 })
 
@@ -319,11 +314,11 @@ test("the message of a plugin's error, which may repeat what a client sent, is c
   const extensions = { code: 'NOT_MINE', http: { status: 400 } }
   const plugin = {
     onParams: (): never => {
-      throw new GraphQLError('x'.repeat(2 * mostMessageCharacters), { extensions })
+      throw new GraphQLError('x'.repeat(2 * maxMessageCharacters), { extensions })
     },
   }
   const gateway = gatewayOn(database, { plugins: [plugin] })
   const refused = await refusalOf(await gateway.post('{ strategies { id } }'))
-  expect(refused.message).toBe(`${'x'.repeat(mostMessageCharacters)}…`)
+  expect(refused.message).toBe(`${'x'.repeat(maxMessageCharacters)}…`)
   expect(refused.extensions).toMatchObject({ code: 'NOT_MINE' })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { getIntrospectionQuery } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { defaultQueryLimits as queryBounds } from '../../../src/limits.ts'
+import { defaultQueryLimits as queryLimits } from '../../../src/limits.ts'
 import type { QueryCost, QuerySize } from '../../../src/graphql/execution/cost/query-cost.ts'
 import { OperationCache } from '../../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
@@ -20,7 +20,7 @@ function figuresOf(
   variables: Record<string, unknown> = {},
   operationName?: string,
 ): QueryCost & QuerySize {
-  const cache = new OperationCache(schema, { ...queryBounds, tokens: 100_000, bytes: 1_000_000 })
+  const cache = new OperationCache(schema, { ...queryLimits, tokens: 100_000, bytes: 1_000_000 })
   const operation = cache.prepare(source).select(operationName)
   if (operation === undefined) throw new Error(`${source} has no such operation`)
   const { coerced } = operation.coerce(variables)
@@ -124,7 +124,7 @@ describe('the figures of a query', () => {
     const pages = Array.from({ length: 40 }, (_, at) => `a${at}: vaults(first: ${at + 1}) { ...page }`)
     const source = `query ($w: VaultWhere) { ${pages.join(' ')} }
       fragment page on VaultConnection { nodes { strategy { vaults(where: $w) { totalCount } } } }`
-    const operation = new OperationCache(schema, queryBounds).prepare(source).select(null)
+    const operation = new OperationCache(schema, queryLimits).prepare(source).select(null)
     const strategy = ['one', 'two']
     let looks = 0
     const looked: ProxyHandler<string[]> = {
@@ -166,9 +166,9 @@ describe('a query over HTTP', () => {
   }
 
   test.each([
-    ['bytes', `{ strategies { id } } # ${'x'.repeat(queryBounds.bytes)}`],
-    ['lines', `{ strategies { id } }${'\n'.repeat(queryBounds.lines)}`],
-    ['tokens', `{ strategies { ${'id '.repeat(queryBounds.tokens)} } }`],
+    ['bytes', `{ strategies { id } } # ${'x'.repeat(queryLimits.bytes)}`],
+    ['lines', `{ strategies { id } }${'\n'.repeat(queryLimits.lines)}`],
+    ['tokens', `{ strategies { ${'id '.repeat(queryLimits.tokens)} } }`],
     ['depth', `{ vaults(first: 1) { nodes { ${nestedVaults(6)} } } }`],
     ['aliases', `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`],
     ['directives', `{ strategies { ${'id @skip(if: false) '.repeat(51)} } }`],
@@ -183,7 +183,7 @@ describe('a query over HTTP', () => {
       data?: unknown
     }
     const [error] = errors
-    const most = queryBounds[bound as keyof typeof queryBounds]
+    const most = queryLimits[bound as keyof typeof queryLimits]
     expect(data).toBeUndefined()
     expect(error?.extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound, most })
     expect(error?.extensions['figure']).toBeGreaterThan(most)
@@ -220,7 +220,7 @@ describe('a query over HTTP', () => {
       const one = await emptyDatabase()
       const strategies = Array.from({ length: 6 }, (_, at) => ({ ...strategy(`s${at}`), description }) as FactInput)
       await apply(one, strategies)
-      described = gatewayOn(one, { queryBounds: { ...queryBounds, responseCharacters: 1_000_000 } })
+      described = gatewayOn(one, { queryLimits: { ...queryLimits, responseCharacters: 1_000_000 } })
     })
 
     test('is answered up to a length of its response', async () => {
@@ -249,7 +249,7 @@ describe('a query over HTTP', () => {
   })
 
   test('that costs too much without a list whose length it chooses is told to ask for less', async () => {
-    const narrow = gatewayOn(database, { queryBounds: { ...queryBounds, cost: 100 } })
+    const narrow = gatewayOn(database, { queryLimits: { ...queryLimits, cost: 100 } })
     expect(await messageOf(await narrow.post('{ universe { assets { symbol name category } } }'))).toBe(
       'The query is 152 fields in cost (lists count their selection once for each item); at most 100 are answered. ' +
         'Ask for fewer fields, or for some of them in another query.',
@@ -257,7 +257,7 @@ describe('a query over HTTP', () => {
   })
 
   test('is held to the bounds that are configured', async () => {
-    const wide = gatewayOn(database, { queryBounds: { ...queryBounds, aliases: 51 } })
+    const wide = gatewayOn(database, { queryLimits: { ...queryLimits, aliases: 51 } })
     const source = `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`
     expect([(await gateway.post(source)).status, (await wide.post(source)).status]).toEqual([400, 200])
   })
@@ -274,7 +274,7 @@ describe('a query over HTTP', () => {
       errors?: unknown
     }
     expect(errors).toBeUndefined()
-    expect(extensions).toEqual({ cost: { figure: figuresOf(source).cost, most: queryBounds.cost } })
+    expect(extensions).toEqual({ cost: { figure: figuresOf(source).cost, most: queryLimits.cost } })
   })
 
   test('that introspects round and round is refused', async () => {

@@ -260,37 +260,37 @@ describe('Min-Data-Version', () => {
 
   test('is waited for by so many at once, and by nobody who has left', async () => {
     gatewayAt('1.5')
-    const bounds = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, bounds)
+    const limits = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, limits)
     const leave: (() => void)[] = []
-    const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
+    const onDisconnect = (giveUp: () => void): void => void leave.push(giveUp)
     const isRefused = async (sender: string): Promise<void> => {
-      const refused = await waitFor('2.6', sender, onLeave)
+      const refused = await waitFor('2.6', sender, onDisconnect)
       expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests are waiting')])
     }
-    const waiting = ['first', 'first', 'second'].map((sender) => waitFor('2.6', sender, onLeave))
+    const waiting = ['first', 'first', 'second'].map((sender) => waitFor('2.6', sender, onDisconnect))
     // One sender has half of the places, and the next one half of those that are left.
     await isRefused('first')
-    const last = waitFor('2.6', 'third', onLeave)
+    const last = waitFor('2.6', 'third', onDisconnect)
     await isRefused('second')
     leave[0]?.()
     expect((await waiting[0])?.status).toBe(503)
-    const another = waitFor('2.6', 'fourth', onLeave)
+    const another = waitFor('2.6', 'fourth', onDisconnect)
     commit('2.6')
     expect(await Promise.all([...waiting.slice(1), last, another])).toEqual([null, null, null, null])
   })
 
   test('is not waited for where it is further off than commits can come', async () => {
     gatewayAt('1.5')
-    const bounds = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, bounds)
+    const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, limits)
     const wanted = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
-    const refused = await wanted(1 + bounds.ahead + 1)
+    const refused = await wanted(1 + limits.ahead + 1)
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
-    expect(refused?.body).toContain(`more than ${bounds.ahead} commits beyond the newest`)
+    expect(refused?.body).toContain(`more than ${limits.ahead} commits beyond the newest`)
     // It has taken no place from those that can come.
-    const farthest = wanted(1 + bounds.ahead)
-    commit(`${1 + bounds.ahead}.5`)
+    const farthest = wanted(1 + limits.ahead)
+    commit(`${1 + limits.ahead}.5`)
     expect(await farthest).toBeNull()
     // Nothing is known of how far off it is while commits are not heard of.
     listening(false)

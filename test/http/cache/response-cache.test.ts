@@ -116,8 +116,8 @@ describe('an answer', () => {
       const { promise } = deferred<EncodedResponse>()
       const leaves: Record<'other' | 'own', (() => void)[]> = { other: [], own: [] }
       let givenUp = 0
-      const slow = (onLeave: (giveUp: () => void) => void): Promise<EncodedResponse> => {
-        onLeave(() => givenUp++)
+      const slow = (onDisconnect: (giveUp: () => void) => void): Promise<EncodedResponse> => {
+        onDisconnect(() => givenUp++)
         return promise
       }
       void cache.answer('key', 'b', (giveUp) => leaves.other.push(giveUp), slow)
@@ -137,7 +137,7 @@ describe('an answer', () => {
   test('in the making is shared, and given up when all have left who wait for it', async () => {
     const cache = listening()
     const leave: (() => void)[] = []
-    const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
+    const onDisconnect = (giveUp: () => void): void => void leave.push(giveUp)
     let begun = 0
     let givenUp = 0
     const { promise, resolve } = deferred<EncodedResponse>()
@@ -146,7 +146,7 @@ describe('an answer', () => {
       whenLeft(() => void givenUp++)
       return promise
     }
-    const both = [cache.answer('key', sender, onLeave, make), cache.answer('key', sender, onLeave, make)]
+    const both = [cache.answer('key', sender, onDisconnect, make), cache.answer('key', sender, onDisconnect, make)]
     leave[0]?.()
     expect([begun, givenUp]).toEqual([1, 0])
     leave[1]?.()

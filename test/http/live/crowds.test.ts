@@ -81,7 +81,7 @@ test('a place is taken until the work for its stream has ended, also where the c
   let isWanted = (): boolean => true
   const exchange = {
     request: fromFetch(new Request('http://gateway.test/live/vaults')),
-    onLeave: (giveUp: () => void) => void (leave = giveUp),
+    onDisconnect: (giveUp: () => void) => void (leave = giveUp),
   }
   const reply = openAt(exchange, { sender: 'one', release }, (opening) => {
     isWanted = () => opening.isWanted()
@@ -124,7 +124,7 @@ test('streams that are pipelined behind another are not begun, and leave nothing
 
 test('the body of a request for a stream counts no more once that has begun', async () => {
   metrics = createMetrics()
-  gateway = await liveGateway(database, { bounds: { ...defaultHttpLimits, bodiesBytes: 6_000 } })
+  gateway = await liveGateway(database, { limits: { ...defaultHttpLimits, bodiesBytes: 6_000 } })
   const subscribe = async (): Promise<LiveClient> => {
     const query = `subscription { vault(address: "${vaults[0]}") { valueUsd } }`
     const client = await openStream(gateway?.server.origin ?? '', '/graphql', {

@@ -61,7 +61,7 @@ test.each([
 ])('of the newest commits and rows, %i are in memory, but always the newest commit', async (ledgerWindow, kept) => {
   const newest = { seq: 1 }
   const { tail, commit } = tailOf({ ledgerWindow }, newest)
-  tail.add({ advance: nothing, loseTouch: nothing, tellStale: nothing })
+  tail.add({ advance: nothing, loseTouch: nothing, sendStale: nothing })
   commit()
   await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
   newest.seq = 10

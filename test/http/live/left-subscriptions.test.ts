@@ -22,7 +22,7 @@ test('the preparation of a subscription is cancelled when its client leaves', as
   }
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   let leave = (): void => undefined
-  const exchange = { sender: 'one', onLeave: (given: () => void) => (leave = given), trace: { report: unused } }
+  const exchange = { sender: 'one', onDisconnect: (given: () => void) => (leave = given), trace: { report: unused } }
   void liveOperations(executor, unused).subscribe(
     'subscription { ledger { type } }',
     {},

@@ -105,8 +105,8 @@ describe('streams', () => {
   })
 
   test('behind an answer that is not read are closed as well, when they stall', async () => {
-    const bounds = { heartbeatSeconds: 0.1, stallSeconds: 0.3, unsentBytes: 1 }
-    await begin(bounds, { pageFolders: { graphiql: null, explorer: null } })
+    const limits = { heartbeatSeconds: 0.1, stallSeconds: 0.3, unsentBytes: 1 }
+    await begin(limits, { pageFolders: { graphiql: null, explorer: null } })
     const raw = await rawConnection(gateway.server.port)
     clients.push({ close: () => raw.socket.destroy() })
     raw.socket.pause()

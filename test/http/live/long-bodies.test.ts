@@ -24,7 +24,7 @@ const others = {
   beginLedgerStream: unused,
 } as unknown as Omit<GraphqlStreamOptions, 'admission'>
 
-function exchangeOf(body: string, onLeave: Exchange['onLeave']): Exchange {
+function exchangeOf(body: string, onDisconnect: Exchange['onDisconnect']): Exchange {
   const headers: Record<string, string> = { accept: 'text/event-stream', 'content-type': 'application/json' }
   return {
     request: {
@@ -40,7 +40,7 @@ function exchangeOf(body: string, onLeave: Exchange['onLeave']): Exchange {
     },
     trace: { id: 'one', report: unused, routed: unused, ended: unused } as unknown as Exchange['trace'],
     readBody: unused,
-    onLeave,
+    onDisconnect,
     sender: 'someone',
     body: Buffer.from(body),
     headers: [],

@@ -8,9 +8,9 @@ import { liveLimits } from '../../../src/limits/live.ts'
 import { addressOf } from '../../support/world.ts'
 
 /** A request for the snapshots of so many vaults, at a gateway with this queue of preparation. */
-async function follow(count: number, mostWaiting: number): Promise<{ reply: Reply; tickets: readonly Ticket[] }> {
+async function follow(count: number, maxWaiting: number): Promise<{ reply: Reply; tickets: readonly Ticket[] }> {
   const tickets: Ticket[] = []
-  const control = createAdmissionControl({ ...admissionLimits, mostWaiting })
+  const control = createAdmissionControl({ ...admissionLimits, maxWaiting })
   const admission: VaultStreamOptions['admission'] = {
     prepare: (work, ticket) => {
       tickets.push(ticket)
@@ -31,7 +31,7 @@ async function follow(count: number, mostWaiting: number): Promise<{ reply: Repl
   const exchange = {
     request: { method: 'GET', path: '/live/vaults', query, header: () => null },
     sender: 'someone',
-    onLeave: () => undefined,
+    onDisconnect: () => undefined,
   } as unknown as Exchange
   return { reply: await vaultStream(options)(exchange), tickets }
 }

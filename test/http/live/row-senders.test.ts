@@ -79,7 +79,7 @@ async function follow(key: string, selection: string, after?: string): Promise<L
 const series = (alias: string): string =>
   `vault { ${alias}: equity(points: 400) { ts valueUsd netUsd capitalInUsd capitalOutUsd } }`
 
-function isToldStale({ events }: LiveClient): boolean {
+function hasSentStale({ events }: LiveClient): boolean {
   return events.some(({ comment }) => comment === 'stale')
 }
 
@@ -92,11 +92,11 @@ test('the rows of one client, as many as may wait, refuse none of another', asyn
   await Promise.all(clients.map((client) => client.until('next', 1)))
   holdSeries()
   await harvest(rows)
-  await vi.waitFor(() => expect(attackers.some(isToldStale)).toBe(true), 10_000)
+  await vi.waitFor(() => expect(attackers.some(hasSentStale)).toBe(true), 10_000)
   await wait(300)
   gate.open()
   await other.until('next', 1 + rows)
-  expect(isToldStale(other)).toBe(false)
+  expect(hasSentStale(other)).toBe(false)
 })
 
 test('old rows of one client, as many streams as it may have, hold back none of another', async () => {

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { pack } from '../../../src/http/middleware/compression.ts'
-import { mostPacking } from '../../../src/limits.ts'
+import { maxPacking } from '../../../src/limits.ts'
 import { EncodedResponse, outgoing } from '../../../src/http/cache/encoded-response.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase } from '../../support/database.ts'
@@ -115,9 +115,9 @@ test.each(['br', 'gzip'] as const)('bytes packed by %s keep no larger buffer in 
 test('so many answers are packed at once, and the others are sent as they are', async () => {
   // Large enough to take longer than a request.
   const body = 'x'.repeat(5_000_000)
-  const answers = Array.from({ length: mostPacking + 3 }, () => new EncodedResponse({ status: 200, headers: {}, body }))
+  const answers = Array.from({ length: maxPacking + 3 }, () => new EncodedResponse({ status: 200, headers: {}, body }))
   const packed = answers.map((answer) => answer.packed('br'))
-  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < mostPacking))
+  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < maxPacking))
   const response = await ask(plain, 'br')
   expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
   expect(response.headers.get('content-length')).toBe(String((await response.arrayBuffer()).byteLength))

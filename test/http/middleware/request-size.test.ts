@@ -122,12 +122,12 @@ test('a body is read no further than its bound', async () => {
     { pull: (controller) => controller.enqueue(new Uint8Array(1_000).fill(++chunks)) },
     lazily,
   )
-  const bounds = { ...defaultHttpLimits, bodyBytes: 10_000 }
+  const limits = { ...defaultHttpLimits, bodyBytes: 10_000 }
   expect(
     await fetchedBody(
       { body: endless, headers: new Headers() },
-      bounds,
-      new BodyShare(createSharedCapacity(bounds).bodies, 'a'),
+      limits,
+      new BodyShare(createSharedCapacity(limits).bodies, 'a'),
     ),
   ).toBe('too large')
   expect(chunks).toBe(11)
@@ -238,8 +238,8 @@ describe('with short times', () => {
   /** Longer than a bound and its checks take, and shorter than the bounds that a test doesn't shorten. */
   const soonMilliseconds = 5_000
 
-  async function closedSoon(bounds: object, text: string): Promise<string> {
-    const own = await serverOf(gateway.app, bounds)
+  async function closedSoon(limits: object, text: string): Promise<string> {
+    const own = await serverOf(gateway.app, limits)
     const connection = await rawConnection(own.port)
     const started = performance.now()
     connection.send(text)

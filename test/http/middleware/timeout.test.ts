@@ -21,7 +21,7 @@ let server: TestServer
 beforeAll(async () => {
   database = await emptyDatabase()
   cancelled = []
-  gateway = gatewayOn(watched(hanging(database)), { bounds: { ...defaultHttpLimits, answerSeconds } })
+  gateway = gatewayOn(watched(hanging(database)), { limits: { ...defaultHttpLimits, answerSeconds } })
   // What it loads at first is none of what is timed here.
   await vi.waitFor(async () => expect((await gateway.post('{ __typename }')).status).toBe(200), { timeout: 10_000 })
   server = await serverOf(gatewayOn(watched(hanging(database))).app)

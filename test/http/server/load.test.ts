@@ -17,8 +17,8 @@ let server: TestServer
 
 beforeAll(async () => {
   database = await emptyDatabase()
-  const bounds = { ...defaultHttpLimits, answersUnderWay: 2 * answersUnderWay, bodiesBytes: 2 * bodiesBytes }
-  gateway = gatewayOn(hanging(database), { bounds, trustedProxies: 1 })
+  const limits = { ...defaultHttpLimits, answersUnderWay: 2 * answersUnderWay, bodiesBytes: 2 * bodiesBytes }
+  gateway = gatewayOn(hanging(database), { limits, trustedProxies: 1 })
   server = await serverOf(gateway.app)
 })
 afterAll(() => server.close())
@@ -64,7 +64,7 @@ test('expensive queries of one network of IPv6 have one turn among those that wa
     return extensions.cost.figure
   }
   // Two do not run at once.
-  expect(await ask('192.0.2.1')).toBeGreaterThan(admissionLimits.mostExpensive / 2)
+  expect(await ask('192.0.2.1')).toBeGreaterThan(admissionLimits.maxExpensive / 2)
   const { promise, resolve } = deferred()
   gate = promise
   const network = Array.from({ length: 8 }, (_, at) => `2001:db8:1:${at}::1`)

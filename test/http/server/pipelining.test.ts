@@ -13,7 +13,7 @@ afterEach(async () => server?.close())
 
 /** A server whose requests run until the test answers them. */
 async function held(
-  bounds: Partial<HttpLimits> = {},
+  limits: Partial<HttpLimits> = {},
 ): Promise<{ connection: RawConnection; running: Map<string, ServerResponse>; begun: string[] }> {
   const running = new Map<string, ServerResponse>()
   const begun: string[] = []
@@ -22,7 +22,7 @@ async function held(
     begun.push(request.url ?? '')
     return Promise.resolve()
   }
-  server = await serverOf({ listener }, bounds)
+  server = await serverOf({ listener }, limits)
   return { connection: await rawConnection(server.port), running, begun }
 }
 

@@ -13,10 +13,10 @@ const milliseconds = connectionLimits.readMilliseconds
 /** Starts a server that calls back for each read of a connection. */
 async function pacedServer(
   onRead: (socket: Socket, bytes: Buffer) => void,
-  mostWaiting = Infinity,
+  maxWaiting = Infinity,
   ofLong = { inAll: Infinity, bytes: Infinity },
 ): Promise<number> {
-  const pacing = createReadPacing(milliseconds, mostWaiting, ofLong)
+  const pacing = createReadPacing(milliseconds, maxWaiting, ofLong)
   server = createServer({ pauseOnConnect: true }, (socket) => {
     pacing.add(socket, () =>
       socket.on('data', (bytes) => {
@@ -40,7 +40,7 @@ function countIterations(): { readonly count: number; isOver: boolean } {
   return iterations
 }
 
-function mostInOne(iterations: readonly number[]): number {
+function maxInOne(iterations: readonly number[]): number {
   const inOne = new Map<number, number>()
   for (const at of iterations) inOne.set(at, (inOne.get(at) ?? 0) + 1)
   return Math.max(...inOne.values())
@@ -73,25 +73,25 @@ test('new connections are all read, also where some leave before their turn', as
 })
 
 test('where too many connections of an address wait, the oldest is closed', async () => {
-  const mostWaiting = 10
+  const maxWaiting = 10
   const read = new Set<number | undefined>()
   const port = await pacedServer((socket) => {
     read.add(socket.remotePort)
     busy(20)
     socket.end()
-  }, mostWaiting)
+  }, maxWaiting)
   const clients = Array.from({ length: 60 }, () => client(port))
   // Those that are closed unread are reset.
   await Promise.all(clients.map((each) => new Promise((resolve) => each.once('close', resolve))))
   expect(read.size).toBeLessThan(clients.length / 2)
-  expect(read.size).toBeGreaterThanOrEqual(mostWaiting)
+  expect(read.size).toBeGreaterThanOrEqual(maxWaiting)
 })
 
 test.each([
   ['of an address', [10, Infinity]],
   ['in all', [Infinity, 10]],
-] as const)('where too many open connections %s wait, the oldest is closed', async (_, [mostWaiting, mostLong]) => {
-  const most = 2 * Math.min(mostWaiting, mostLong)
+] as const)('where too many open connections %s wait, the oldest is closed', async (_, [maxWaiting, maxLong]) => {
+  const most = 2 * Math.min(maxWaiting, maxLong)
   const read: (number | undefined)[] = []
   const port = await pacedServer(
     (socket) => {
@@ -100,8 +100,8 @@ test.each([
       busy(milliseconds)
       socket.end()
     },
-    mostWaiting,
-    { inAll: mostLong, bytes: Infinity },
+    maxWaiting,
+    { inAll: maxLong, bytes: Infinity },
   )
   const clients: Socket[] = []
   for (let opened = 0; opened < 60; opened++) {
@@ -144,7 +144,7 @@ async function flood(
   busy(20)
   await Promise.all(clients.map((each) => once(each, 'close')))
   iterations.isOver = true
-  return { read: readIn.length, most: mostInOne(readIn) }
+  return { read: readIn.length, most: maxInOne(readIn) }
 }
 
 test('open connections that are slow to read, and all have input, are read within the time of an iteration', async () => {
@@ -274,10 +274,10 @@ test('a new connection with short input does not wait for those of its address w
   expect(order.indexOf('short'.length)).toBeLessThan(20)
 })
 
-const mostLong = 40
+const maxLong = 40
 test.each([
-  ['many connections', { inAll: mostLong, bytes: Infinity }],
-  ['much', { inAll: Infinity, bytes: mostLong * long.length }],
+  ['many connections', { inAll: maxLong, bytes: Infinity }],
+  ['much', { inAll: Infinity, bytes: maxLong * long.length }],
 ])('where too %s with long input waits in all, the oldest is closed, and none with short input', async (_, ofLong) => {
   const shortCount = 5
   const read: number[] = []
@@ -295,22 +295,22 @@ test.each([
   server?.on('connection', () => accepted++)
   const slow = client(port)
   await once(slow, 'data')
-  const clients = await Promise.all(Array.from({ length: 2.5 * mostLong + shortCount }, () => sender(port)))
+  const clients = await Promise.all(Array.from({ length: 2.5 * maxLong + shortCount }, () => sender(port)))
   await vi.waitFor(() => expect(accepted).toBe(1 + clients.length), { interval: 1 })
   // What is written at once is read in one iteration; after this one, which takes long, few get their turn.
   slow.write('z')
-  for (const each of clients.slice(0, mostLong)) each.write(long)
-  for (const each of clients.slice(mostLong, mostLong + shortCount)) each.write('short')
+  for (const each of clients.slice(0, maxLong)) each.write(long)
+  for (const each of clients.slice(maxLong, maxLong + shortCount)) each.write('short')
   for (let iteration = 0; iteration < 4; iteration++) await new Promise(setImmediate)
   // If those with short input waited among the long ones, they would be closed by these.
-  for (const each of clients.slice(mostLong + shortCount)) each.write(long)
+  for (const each of clients.slice(maxLong + shortCount)) each.write(long)
   await Promise.all(clients.filter(({ destroyed }) => !destroyed).map((each) => once(each, 'close')))
   slow.destroy()
   const shortRead = read.filter((length) => length === 'short'.length)
   expect(shortRead).toHaveLength(shortCount)
   const longRead = read.length - shortRead.length
-  expect(longRead).toBeGreaterThanOrEqual(mostLong)
-  expect(longRead).toBeLessThanOrEqual(2 * mostLong)
+  expect(longRead).toBeGreaterThanOrEqual(maxLong)
+  expect(longRead).toBeLessThanOrEqual(2 * maxLong)
 })
 
 test('the bytes of connections that are closed before their turn are freed at once', async () => {

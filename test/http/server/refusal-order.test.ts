@@ -21,11 +21,11 @@ interface Held {
 }
 
 /** A server whose requests run until the test answers them. */
-async function held(bounds: Partial<HttpLimits> = {}): Promise<Held> {
+async function held(limits: Partial<HttpLimits> = {}): Promise<Held> {
   const running = new Map<string, ServerResponse>()
   server = await serverOf(
     { listener: (request, response) => Promise.resolve(void running.set(request.url ?? '', response)) },
-    bounds,
+    limits,
   )
   const begun = async (path: string): Promise<ServerResponse> => {
     await expect.poll(() => running.get(path)).toBeDefined()

@@ -44,7 +44,7 @@ const cacheMegabytes = '4'
 const leastSeconds = 0.3
 const unloadedSeconds = 1
 /** How long one is carried on until it was carried out often enough. */
-const mostSeconds = 60
+const maxSeconds = 60
 const pollMilliseconds = 50
 /** How long memory has to come down after an attack. */
 const settleReadings = 6
@@ -169,7 +169,7 @@ async function attackOnce(
   const samples = await sampled(witness, async () => {
     const carried = Promise.all(attackers.map((_, at) => carryOut(at)))
     await Promise.all([Promise.race([carried, wait(seconds * 1000)]), wait(leastSeconds * 1000)])
-    const deadline = performance.now() + mostSeconds * 1000
+    const deadline = performance.now() + maxSeconds * 1000
     while (!isAlone && progress.carriedOut < (attack.atLeast ?? 0) && performance.now() < deadline)
       await wait(pollMilliseconds)
     // Those that still wait for an answer are left waiting while honest clients are answered.

@@ -46,7 +46,7 @@ export interface FollowerOptions {
 }
 
 /** Delay before the next connection, shorter than that of browsers, in milliseconds. */
-const mostReconnectMilliseconds = 300
+const maxReconnectMilliseconds = 300
 /** Answers of a gateway that starts, stops, or has no database. */
 const expectedStatuses: readonly number[] = [0, 200, 503]
 
@@ -89,7 +89,7 @@ export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilli
   const running = (async () => {
     while (!state.isStopped) {
       await connectOnce()
-      await wait(Math.random() * mostReconnectMilliseconds)
+      await wait(Math.random() * maxReconnectMilliseconds)
     }
   })()
 

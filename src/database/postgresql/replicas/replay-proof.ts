@@ -15,7 +15,7 @@ export interface LogTarget {
 }
 
 /** Maximum number of pending positions; beyond it the newest one replaces the previous one. */
-const mostTargets = 1_000
+const maxTargets = 1_000
 
 /**
  * Proves how old the data of a replica is, without comparing clocks: once the replica has replayed the position that the
@@ -33,7 +33,7 @@ export class ReplayProof {
   }
 
   expect(target: LogTarget): void {
-    if (this.#targets.length >= mostTargets) this.#targets.pop()
+    if (this.#targets.length >= maxTargets) this.#targets.pop()
     this.#targets.push(target)
   }
 

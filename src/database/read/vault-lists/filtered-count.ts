@@ -1,5 +1,5 @@
 import { vaultStatuses } from '../../../domain/vault.ts'
-import { mostCountedVaults } from '../../../limits.ts'
+import { maxCountedVaults } from '../../../limits.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
 import { namedLists } from '../expressions.ts'
@@ -18,7 +18,7 @@ import { parameters } from './ranges.ts'
 /** The index by which vaults are looked up, each of which is visited. */
 type Lookup = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
 
-const most = mostCountedVaults + 1
+const most = maxCountedVaults + 1
 
 const ofValue = (scope: Scope): string =>
   `select count(*) as count, count(*) as visited from (${idsByValue(scope, most)}) found`
@@ -91,7 +91,7 @@ function lookupOf(scope: Scope, filter: VaultFilter): Lookup {
 
 /**
  * Counts the vaults of each list that match a filter by value or by position. Visits all vaults that the most selective
- * index contains, up to {@link mostCountedVaults}.
+ * index contains, up to {@link maxCountedVaults}.
  * @returns null as the count of a list for which there are more
  */
 export async function countFiltered(

@@ -6,9 +6,9 @@ import type { OrderSql } from './order.ts'
 import { inOrder, ofSmallOwners, pageExtent, parameters, partsOf } from './ranges.ts'
 
 /** Maximum number of vaults that match a filter by value or position and are sorted: that takes a few milliseconds. */
-const mostSorted = 1_000
+const maxSorted = 1_000
 /** Maximum number of vaults that are tested against a filter in the order of an index. */
-const mostScanned = 3_000
+const maxScanned = 3_000
 /** Minimum number of tested vaults for each strategy and owner of a list. */
 const leastScannedEach = 10
 
@@ -110,21 +110,21 @@ export function filteredInScope(scope: Scope, sql: OrderSql): string {
   // Vaults that are found by their positions need no second test of their positions.
   const byPool = few('by_pool', 'pool', `${isOfStatusAndValue} and ${isOfStrategyAndOwner}`)
   const byValue = few('by_value', 'value', matchesAll)
-  return `with by_pool as materialized (${idsByPool(mostSorted + 1)}),
-      by_value as materialized (${idsByValue(scope, mostSorted + 1)}),
+  return `with by_pool as materialized (${idsByPool(maxSorted + 1)}),
+      by_value as materialized (${idsByValue(scope, maxSorted + 1)}),
       chosen as materialized (select case
-        when asked.is_by_pool and (select count(*) from by_pool) <= ${mostSorted} then 'pool'
-        when asked.is_by_value and (select count(*) from by_value) <= ${mostSorted} then 'value' else 'order' end as way)
+        when asked.is_by_pool and (select count(*) from by_pool) <= ${maxSorted} then 'pool'
+        when asked.is_by_value and (select count(*) from by_value) <= ${maxSorted} then 'value' else 'order' end as way)
     select * from ((${byPool}) union all (${byValue}) union all (${scanned(scope, sql, end)})) vault ${end}`
 }
 
 function scanned(scope: Scope, sql: OrderSql, end: string): string {
   const { from, equal } = partsOf[scope]
-  const each = scope === 'all' ? String(mostScanned) : `greatest(${mostScanned} / part.parts, ${leastScannedEach})`
+  const each = scope === 'all' ? String(maxScanned) : `greatest(${maxScanned} / part.parts, ${leastScannedEach})`
   const tested = (vaults: string): string =>
     `select vault.*, test.is_match from (${vaults}) vault cross join lateral (select ${isOfValueAndPool} as is_match offset 0) test
       where is_match or is_last ${end}`
-  const ordered = inOrder(equal, sql, { most: mostScanned, limit: `limit ${each}` })
+  const ordered = inOrder(equal, sql, { most: maxScanned, limit: `limit ${each}` })
   const ranked = `select ranked.*, place = ${each} as is_last from (
     select vault.*, row_number() over (order by ${sql.orderBy}) as place from (${ordered}) vault) ranked`
   const parts = `select vault.* from (select from chosen where way = 'order') one cross join ${from}

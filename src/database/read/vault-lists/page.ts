@@ -16,7 +16,7 @@ import {
   type VaultCursor,
   type VaultOrder,
 } from './order.ts'
-import { inScope, mostPageRows, pageExtent, parameters } from './ranges.ts'
+import { inScope, maxPageRows, pageExtent, parameters } from './ranges.ts'
 
 /** A page of a list of vaults. */
 export interface VaultPage {
@@ -129,7 +129,7 @@ function statementFor(kind: PageKind): Read {
  */
 export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
   const { filter, orderBy, direction, first } = page
-  if (first >= mostPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${mostPageRows - 1}`)
+  if (first >= maxPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${maxPageRows - 1}`)
   const path = accessPathOf(page)
   const scope = scopeOf(lists, filter)
   const { value, address } = firstPlace(page)

@@ -18,7 +18,7 @@ export const parameters = {
 } as const
 
 /** Maximum number of rows of a page, with the row that indicates a next page. */
-export const mostPageRows = 256
+export const maxPageRows = 256
 
 const strategies = strategiesOfList(parameters.strategy)
 const owners = `unnest((select ${parameters.owner}::text[])) as wanted(owner)`
@@ -34,7 +34,7 @@ export interface Extent {
 }
 
 /** The rows of a page. */
-export const pageExtent: Extent = { most: mostPageRows, limit: `limit (select ${parameters.limit}::integer)` }
+export const pageExtent: Extent = { most: maxPageRows, limit: `limit (select ${parameters.limit}::integer)` }
 
 /**
  * Selects vaults in order from one index, whose columns are those of `equal`, the status and the order. The ranges of its

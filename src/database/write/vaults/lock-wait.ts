@@ -1,11 +1,11 @@
 import type { Statement, Transaction } from '../../database.ts'
 
 /** Maximum wait for a lock in seconds: batches of other writers take less. */
-const mostSeconds = 5
+const maxSeconds = 5
 
 const setLockTimeout: Statement = {
   name: 'set_lock_timeout',
-  text: `set local lock_timeout = '${mostSeconds}s'`,
+  text: `set local lock_timeout = '${maxSeconds}s'`,
 }
 
 /**

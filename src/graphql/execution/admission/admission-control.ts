@@ -51,9 +51,9 @@ export interface AdmissionControl {
 /** Limits of admission control, in units of query cost unless stated otherwise. */
 export interface AdmissionOptions {
   /** Maximum total cost of running expensive work, unless it is a single piece. */
-  readonly mostExpensive: number
+  readonly maxExpensive: number
   /** Maximum total cost of running cheap work, excluding short work that did not wait, unless it is a single piece. */
-  readonly mostCheap: number
+  readonly maxCheap: number
   /** Maximum cost of cheap work that does not wait. */
   readonly shortCost: number
   /** Maximum total cost of running short work of one sender or network; more counts as longer work. */
@@ -61,11 +61,11 @@ export interface AdmissionOptions {
   /** Maximum cost of preparation that never waits. */
   readonly shortPreparation: number
   /** Maximum total cost of other running preparation, unless it is a single piece. */
-  readonly mostPreparation: number
+  readonly maxPreparation: number
   /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
   /** Maximum length of each of the three queues. A sender or network may use half of what the others leave. */
-  readonly mostWaiting: number
+  readonly maxWaiting: number
   /** Finds networks of senders, each of which counts as one sender; without it there are none. */
   readonly networkOf?: NetworkOf
 }
@@ -106,11 +106,11 @@ class WorkClass {
 
 /** Creates admission control with three classes of work: cheap, expensive and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
-  const { shortCost, shortOfSender, shortPreparation, yieldMilliseconds, mostWaiting } = options
+  const { shortCost, shortOfSender, shortPreparation, yieldMilliseconds, maxWaiting } = options
   const { networkOf = () => null } = options
-  const cheap = new WorkClass(options.mostCheap, networkOf)
-  const expensive = new WorkClass(options.mostExpensive, networkOf)
-  const preparation = new WorkClass(options.mostPreparation, networkOf)
+  const cheap = new WorkClass(options.maxCheap, networkOf)
+  const expensive = new WorkClass(options.maxExpensive, networkOf)
+  const preparation = new WorkClass(options.maxPreparation, networkOf)
 
   /** Number of pauses in progress after work that blocked the event loop: pending network events are handled first. */
   let resting = 0
@@ -138,7 +138,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   function turn({ waiting }: WorkClass, { cost, sender, signal }: Ticket): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
     const ofClient = waiting.sizeOfClient(sender)
-    const left = mostWaiting - (waiting.size - ofClient)
+    const left = maxWaiting - (waiting.size - ofClient)
     if (ofClient >= Math.ceil(left / 2)) return Promise.reject(new AdmissionQueueFull(waiting.size))
     return new Promise((resolve, reject) => {
       const leave = {

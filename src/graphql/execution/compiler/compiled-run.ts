@@ -65,12 +65,12 @@ export class CompiledRun {
   constructor(
     readonly context: unknown,
     readonly variables: Readonly<Record<string, unknown>>,
-    readonly mostCharacters: number,
+    readonly maxCharacters: number,
   ) {}
 
   /** @throws {TooLong} if a text of this length exceeds the limit of the response */
   limit(characters: number): void {
-    if (characters > this.mostCharacters) throw new TooLong(characters)
+    if (characters > this.maxCharacters) throw new TooLong(characters)
   }
 
   /** Joins the items of a list, after counting their length. Nested lists count once per level. */

@@ -46,16 +46,16 @@ export class CompiledOperation {
   /**
    * Writes the data, with null in place of the body. Rejects at the first failure; graphql-js then produces the
    * response.
-   * @param mostCharacters maximum length of the data
+   * @param maxCharacters maximum length of the data
    * @throws {TooLong} when it is longer
    */
   async run(
     rootValue: unknown,
     context: unknown,
     variables: CompiledRun['variables'],
-    mostCharacters: number,
+    maxCharacters: number,
   ): Promise<JsonText> {
-    const run = new CompiledRun(context, variables, mostCharacters)
+    const run = new CompiledRun(context, variables, maxCharacters)
     const text = this.write(rootValue, run)
     await run.settled()
     run.limit(text.length + (run.body?.length ?? 0))

@@ -1,4 +1,4 @@
-import { mostIds } from '../../../limits.ts'
+import { maxIds } from '../../../limits.ts'
 import { parseGlobalId } from '../../../domain/identity/global-id.ts'
 import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
 import { HistoryNotKept } from '../../../domain/errors.ts'
@@ -67,9 +67,9 @@ builder.queryFields((t) => ({
     args: {
       ids: t.arg.idList({
         required: true,
-        description: `Identifiers of objects, as their fields \`id\` gave them: at most ${mostIds}.`,
+        description: `Identifiers of objects, as their fields \`id\` gave them: at most ${maxIds}.`,
       }),
     },
-    resolve: (_, { ids }, context) => requireAtMost('ids', ids, mostIds).map((id) => loadNode(context, id)),
+    resolve: (_, { ids }, context) => requireAtMost('ids', ids, maxIds).map((id) => loadNode(context, id)),
   }),
 }))

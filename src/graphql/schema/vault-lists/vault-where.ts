@@ -2,7 +2,7 @@ import type { Pair, ValueRange, VaultFilter } from '../../../database/read/vault
 import { Decimal } from '../../../domain/decimal.ts'
 import { InvalidArgument } from '../../../domain/errors.ts'
 import { type VaultStatus, vaultStatuses } from '../../../domain/vault.ts'
-import { mostFilterValues, mostPools } from '../../../limits.ts'
+import { maxFilterValues, maxPools } from '../../../limits.ts'
 import { distinct, requireAtMost, searchable } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { VaultStatusEnum } from '../vault.ts'
@@ -60,11 +60,11 @@ export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
     distinct(argument, where?.[argument], most)?.map((text) => searchable(argument, text)) ?? null
   return {
     status: distinct('status', where?.status, vaultStatuses.length),
-    strategy: texts('strategy', mostFilterValues),
-    owner: distinct('owner', where?.owner, mostFilterValues),
+    strategy: texts('strategy', maxFilterValues),
+    owner: distinct('owner', where?.owner, maxFilterValues),
     valueUsd: rangeOf(where?.valueUsd),
-    pair: where?.pair == null ? null : distinctPairs(requireAtMost('pair', where.pair, mostPools)),
-    venue: texts('venue', mostPools),
+    pair: where?.pair == null ? null : distinctPairs(requireAtMost('pair', where.pair, maxPools)),
+    venue: texts('venue', maxPools),
   }
 }
 

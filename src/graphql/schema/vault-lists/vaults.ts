@@ -1,4 +1,4 @@
-import { listLimits, mostCountedVaults } from '../../../limits.ts'
+import { listLimits, maxCountedVaults } from '../../../limits.ts'
 import { countVaults } from '../../../database/read/vault-lists/count.ts'
 import { allStrategies, type VaultFilter } from '../../../database/read/vault-lists/filter.ts'
 import type { Direction as OrderDirection, VaultCursor, VaultOrder } from '../../../database/read/vault-lists/order.ts'
@@ -23,7 +23,7 @@ const loadCount = createLoader('vault counts', async (database, lists: readonly 
 })
 
 function tooManyToCount(): Error {
-  const flaw = `is by value, pair or venue, which more than ${mostCountedVaults} vaults have: they are listed, but not counted`
+  const flaw = `is by value, pair or venue, which more than ${maxCountedVaults} vaults have: they are listed, but not counted`
   return new InvalidArgument('where', flaw)
 }
 

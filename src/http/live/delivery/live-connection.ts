@@ -16,7 +16,7 @@ export interface Resumable {
 /** One open stream, with backpressure: the bytes that its client has not read are limited. */
 export class LiveConnection implements SlowStream {
   /** Whether the client was sent `stale`, and no newer data since. */
-  isToldStale = false
+  hasSentStale = false
   /** Overrides the heartbeat, such as by one with the newest position of a ledger. */
   heartbeatFrame: (() => Buffer | null) | null = null
   readonly #sink: ByteSink
@@ -88,9 +88,9 @@ export class LiveConnection implements SlowStream {
   }
 
   /** Sends `stale`: the client's data may be out of date. Does nothing if that was sent since the newest data. */
-  tellStale(frame: Buffer): void {
-    if (this.isToldStale || this.isFull) return
-    this.isToldStale = true
+  sendStale(frame: Buffer): void {
+    if (this.hasSentStale || this.isFull) return
+    this.hasSentStale = true
     this.#send(frame)
   }
 

@@ -22,7 +22,7 @@ export interface LiveObserver {
 }
 
 /** A slot for a stream of the process, reserved before the stream starts. */
-export interface Place {
+export interface StreamSlot {
   readonly sender: string
   /** Releases the slot; further calls have no effect. */
   release(): void
@@ -45,10 +45,10 @@ const heartbeat = commentFrame()
 export class LiveConnections {
   readonly #options: LiveConnectionsOptions
   readonly #open = new Set<LiveConnection>()
-  readonly #placesOf = new Map<string, number>()
-  #places = 0
+  readonly #slotsOf = new Map<string, number>()
+  #slots = 0
   /** Slots by network, each of which may take half of what the others leave: one network has many senders. */
-  readonly #placesOfNetworks: Budget
+  readonly #slotsOfNetworks: Budget
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
   readonly #unsent: UnsentFrames
@@ -56,19 +56,19 @@ export class LiveConnections {
   constructor(options: LiveConnectionsOptions) {
     this.#options = options
     this.#unsent = new UnsentFrames(options.limits.unsentInAll)
-    this.#placesOfNetworks = new Budget(options.most)
+    this.#slotsOfNetworks = new Budget(options.most)
   }
 
   /** Reserves a slot for a sender, or returns the problem of the limit that refuses it. */
-  admit(sender: string): Place | Answer {
+  admit(sender: string): StreamSlot | Answer {
     const refusal = this.#refusal(sender)
     if (refusal !== null) {
       this.#options.observer.onStreamRefused()
       return refusal
     }
-    this.#places++
-    this.#placesOfNetworks.add(networkOf(sender) ?? sender, 1)
-    this.#placesOf.set(sender, (this.#placesOf.get(sender) ?? 0) + 1)
+    this.#slots++
+    this.#slotsOfNetworks.add(networkOf(sender) ?? sender, 1)
+    this.#slotsOf.set(sender, (this.#slotsOf.get(sender) ?? 0) + 1)
     let isTaken = true
     return {
       sender,
@@ -80,14 +80,14 @@ export class LiveConnections {
   }
 
   /** Opens a stream in its slot, which is released when the stream has closed. */
-  open(sink: ByteSink, place: Place): LiveConnection {
+  open(sink: ByteSink, slot: StreamSlot): LiveConnection {
     const { limits, observer } = this.#options
-    const connection = new LiveConnection(sink, limits, place.sender, this.#unsent)
+    const connection = new LiveConnection(sink, limits, slot.sender, this.#unsent)
     this.#open.add(connection)
     observer.onStreams(this.#open.size)
     connection.onClose((reason) => {
       this.#open.delete(connection)
-      place.release()
+      slot.release()
       observer.onStreams(this.#open.size)
       observer.onStreamClosed(reason)
       if (this.#open.size === 0) this.#stopTimer()
@@ -112,21 +112,21 @@ export class LiveConnections {
   #refusal(sender: string): Answer | null {
     const { limits, most } = this.#options
     const network = networkOf(sender)
-    const isFull = this.#places >= most || (network !== null && !this.#placesOfNetworks.hasRoom(network, 1))
+    const isFull = this.#slots >= most || (network !== null && !this.#slotsOfNetworks.hasRoom(network, 1))
     if (this.#isEnded) return retryLater('OVERLOADED', 'The gateway stops. Connect again.')
     if (isFull) return retryLater('OVERLOADED', 'Too many streams are open. Try again later.')
-    if ((this.#placesOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
+    if ((this.#slotsOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
     const detail = `More than ${limits.connectionsOfSender} streams are open of this key or address: close one of them.`
     const refused = problem('TOO_MANY_STREAMS', detail)
     return { ...refused, headers: { ...refused.headers, 'retry-after': String(limits.retrySeconds) } }
   }
 
   #release(sender: string): void {
-    this.#places--
-    this.#placesOfNetworks.giveBack(networkOf(sender) ?? sender, 1)
-    const left = (this.#placesOf.get(sender) ?? 1) - 1
-    if (left === 0) this.#placesOf.delete(sender)
-    else this.#placesOf.set(sender, left)
+    this.#slots--
+    this.#slotsOfNetworks.giveBack(networkOf(sender) ?? sender, 1)
+    const left = (this.#slotsOf.get(sender) ?? 1) - 1
+    if (left === 0) this.#slotsOf.delete(sender)
+    else this.#slotsOf.set(sender, left)
   }
 
   /** Sends heartbeats, by one timer for all streams. */

@@ -3,7 +3,7 @@ import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Answer } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { EncodedResponse } from '../../cache/encoded-response.ts'
-import type { OnLeave, ResponseCache } from '../../cache/response-cache.ts'
+import type { OnDisconnect, ResponseCache } from '../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Exchange } from '../../middleware.ts'
 import { type Evaluation, laterVersion } from './live-source.ts'
@@ -29,7 +29,7 @@ export interface EvaluateOptions {
   /** Produces a response within the limits on concurrency, and within its deadline. */
   readonly produce: (
     exchange: Exchange,
-    onLeave: OnLeave,
+    onDisconnect: OnDisconnect,
     respond: AskedResponse['respond'],
   ) => Promise<EncodedResponse>
   /** Reports an unexpected error, by a request id. */
@@ -46,7 +46,7 @@ const reportedKeys = 1_000
 export function createEvaluate({ cache, data, produce, report }: EvaluateOptions): Evaluate {
   const reported = new LRUCache<string, true>({ max: reportedKeys })
   return async ({ path, key, respond }) => {
-    const stamp = data.now()
+    const stamp = data.currentStamp()
     const isReported = reported.has(key)
     let errors = 0
     const reportOnce = (error: unknown): void => {
@@ -58,7 +58,7 @@ export function createEvaluate({ cache, data, produce, report }: EvaluateOptions
       key,
       liveSender,
       () => undefined,
-      (onLeave) => produce(exchange, onLeave, respond),
+      (onDisconnect) => produce(exchange, onDisconnect, respond),
     )
     if (errors > 0) reported.set(key, true)
     else if (response.status < 500) reported.delete(key)
@@ -79,7 +79,7 @@ function liveExchange(path: string, report: (error: unknown) => void): Omit<Exch
       },
       end: () => undefined,
     },
-    onLeave: () => undefined,
+    onDisconnect: () => undefined,
     readBody: () => Promise.resolve(Buffer.alloc(0)),
     sender: liveSender,
     body: Buffer.alloc(0),

@@ -107,13 +107,13 @@ export class LiveKey {
   /** Notes that commits are not heard of, and tells the streams. */
   loseTouch(): void {
     this.#isUncertain = true
-    this.#host.fanOut([...this.#subscriptions], (subscription) => this.#tellStale(subscription))
+    this.#host.fanOut([...this.#subscriptions], (subscription) => this.#sendStale(subscription))
   }
 
   /** Writes what a stream has missed, once its client has read everything before: the newest response, or `stale`. */
   resume(subscription: Subscription): void {
     if (subscription.isBehind) this.deliver(subscription)
-    else this.#tellStale(subscription)
+    else this.#sendStale(subscription)
   }
 
   /** Writes the newest response to a stream that does not have it, or that there is none any more. */
@@ -122,12 +122,12 @@ export class LiveKey {
     if (frame === null || subscription.written === this.#revision) return
     if (!this.#subscriptions.has(subscription) || !subscription.write(frame, this.#revision)) return
     this.#host.onDelivery()
-    this.#tellStale(subscription)
+    this.#sendStale(subscription)
   }
 
   /** Tells a stream that its data may be out of date, if it may. */
-  #tellStale(subscription: Subscription): void {
-    if (this.#isUncertain && this.#subscriptions.has(subscription)) subscription.tellStale(this.source.staleFrame)
+  #sendStale(subscription: Subscription): void {
+    if (this.#isUncertain && this.#subscriptions.has(subscription)) subscription.sendStale(this.source.staleFrame)
   }
 
   /** Whether a stream has no event yet. */

@@ -49,7 +49,7 @@ export class LiveKeys implements LiveKeyHost {
   }
 
   get versionNow(): string | null {
-    return this.#data.now().version
+    return this.#data.currentStamp().version
   }
 
   get isListening(): boolean {
@@ -142,7 +142,7 @@ export class LiveKeys implements LiveKeyHost {
     this.#keys.set(source.name, key)
     const remove = key.add(connection)
     this.#follows.add(sender, 1)
-    if (!this.isListening) connection.tellStale(source.staleFrame)
+    if (!this.isListening) connection.sendStale(source.staleFrame)
     connection.onClose(() => {
       remove()
       this.#follows.giveBack(sender, 1)

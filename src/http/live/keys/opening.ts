@@ -1,30 +1,30 @@
 import { type Answer, retryLater } from '../../../rest/problem.ts'
 import type { Exchange, Reply } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
-import type { Place } from '../delivery/live-connections.ts'
+import type { StreamSlot } from '../delivery/live-connections.ts'
 import { EvaluationRefused } from './evaluation-queue.ts'
 
 /** A stream that begins. */
 export interface Opening {
-  readonly place: Place
+  readonly slot: StreamSlot
   /** Whether its client is still there, and it was not refused. */
   readonly isWanted: () => boolean
 }
 
 /**
- * Begins a stream at its place. The place is taken until this work has ended, even if the client leaves: a client has no
+ * Begins a stream at its slot. The slot is taken until this work has ended, even if the client leaves: a client has no
  * more of it under way than it may have streams.
  * @param begin returns the stream, or refuses it
  */
 export async function openAt(
-  exchange: Pick<Exchange, 'request' | 'onLeave'>,
-  place: Place | Answer,
+  exchange: Pick<Exchange, 'request' | 'onDisconnect'>,
+  slot: StreamSlot | Answer,
   begin: (opening: Opening) => Promise<Reply | Answer>,
 ): Promise<Reply> {
-  const { request, onLeave } = exchange
-  if ('status' in place) return refuse(request, place)
+  const { request, onDisconnect } = exchange
+  if ('status' in slot) return refuse(request, slot)
   let isWanted = true
-  const opened = begin({ place, isWanted: () => isWanted }).then(
+  const opened = begin({ slot, isWanted: () => isWanted }).then(
     (reply) => ('body' in reply ? refuse(request, reply) : reply),
     (error: unknown) => {
       if (error instanceof EvaluationRefused) return refuse(request, overloaded())
@@ -33,9 +33,9 @@ export async function openAt(
   )
   const release = (): void => {
     isWanted = false
-    place.release()
+    slot.release()
   }
-  onLeave(() => {
+  onDisconnect(() => {
     isWanted = false
     void opened.then(release, release)
   })

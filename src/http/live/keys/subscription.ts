@@ -36,15 +36,15 @@ export class Subscription implements Resumable {
       return false
     }
     this.written = revision
-    connection.isToldStale = false
+    connection.hasSentStale = false
     connection.write(frame)
     return true
   }
 
   /** Tells the client that its data may be out of date, or has the key do so when it has read everything. */
-  tellStale(frame: Buffer): void {
+  sendStale(frame: Buffer): void {
     const { connection } = this
     if (connection.isFull) connection.whenDrained(this)
-    else connection.tellStale(frame)
+    else connection.sendStale(frame)
   }
 }

@@ -56,7 +56,7 @@ export function eventStream({ operations, connections, beginLedgerStream }: Even
     if ('refusal' in asked) return refuse(request, asked.refusal)
     const { variables, after } = asked
     return openAt(exchange, connections.admit(sender), async (opening) => {
-      const checked = await operations.subscribe(liveEventOperation.document.toString(), { variables }, exchange)
+      const checked = await operations.subscribe(liveEventOperation.text.toString(), { variables }, exchange)
       if (checked === null) throw new Error('The document of rows is not valid.')
       if ('status' in checked) return inWordsOfParameters(checked)
       return beginLedgerStream(exchange, { args: checked.args, after, format }, opening)

@@ -18,7 +18,7 @@ export function isSamePlace(position: LedgerPosition, end: LedgerPosition | null
 export interface Follower {
   advance(): void
   /** Tells the client that rows may be late. */
-  tellStale(): void
+  sendStale(): void
   /** Notes that commits are not heard of. */
   loseTouch(): void
 }

@@ -79,15 +79,15 @@ export class LedgerFollower implements Follower, Resumable {
     if (!this.#isRunning && !this.#isResting && !this.#isClosed) void this.#run()
   }
 
-  tellStale(): void {
+  sendStale(): void {
     const { connection, format } = this.#options
     if (connection.isFull) connection.whenDrained(this)
-    else connection.tellStale(format.staleFrame)
+    else connection.sendStale(format.staleFrame)
   }
 
   loseTouch(): void {
     this.#awaited.restart()
-    this.tellStale()
+    this.sendStale()
   }
 
   async #run(): Promise<void> {
@@ -100,7 +100,7 @@ export class LedgerFollower implements Follower, Resumable {
       }
     } catch (error) {
       const { connection, format } = this.#options
-      connection.tellStale(format.staleFrame)
+      connection.sendStale(format.staleFrame)
       if (!this.#isClosed) this.#retryAfter(error)
     }
     this.#isRunning = false
@@ -145,7 +145,7 @@ export class LedgerFollower implements Follower, Resumable {
   #await(position: LedgerPosition): Promise<boolean> {
     const { connection, format } = this.#options
     if (!this.#isClosed) this.#awaited.wait(position)
-    if (this.#awaited.isLate) connection.tellStale(format.staleFrame)
+    if (this.#awaited.isLate) connection.sendStale(format.staleFrame)
     return Promise.resolve(false)
   }
 
@@ -158,9 +158,9 @@ export class LedgerFollower implements Follower, Resumable {
       const { commits } = following
       return this.#write(wantedRows(commits, filter), endOf(commits), turn)
     }
-    if (tail.isStale) connection.tellStale(format.staleFrame)
-    else if (connection.isToldStale) {
-      connection.isToldStale = false
+    if (tail.isStale) connection.sendStale(format.staleFrame)
+    else if (connection.hasSentStale) {
+      connection.hasSentStale = false
       connection.write(format.freshFrame)
     }
     return false

@@ -39,7 +39,7 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
   const { connections, tail, data, onDelivery } = options
   const frames = new RowFrames(liveLimits.frameBytes)
 
-  return async (exchange, { args, after, format }, { place }) => {
+  return async (exchange, { args, after, format }, { slot }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
     if ((vaults?.length ?? 0) > liveLimits.vaults) {
       return problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults')
@@ -50,11 +50,11 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
       return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Try again later.')
     }
     return new StreamedResponse((sink) => {
-      if (sink === null) return place.release()
-      const connection = connections.open(sink, place)
+      if (sink === null) return slot.release()
+      const connection = connections.open(sink, slot)
       const id = resumed === undefined && position !== null ? formatLedgerPosition(position) : null
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
-      if (!data.isListening) connection.tellStale(format.staleFrame)
+      if (!data.isListening) connection.sendStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
       const { sender } = exchange
       new LedgerFollower({ tail, sender, frames, connection, filter, format, position, data, onDelivery })

@@ -154,7 +154,7 @@ export class LedgerTail {
       // Commits may be heard of by a connection of their own while reads fail.
       this.#failures.failed(error)
       this.#isFailing = true
-      this.#fanOut([...this.#followers], (follower) => follower.tellStale())
+      this.#fanOut([...this.#followers], (follower) => follower.sendStale())
       this.#retry = setTimeout(() => this.wake(), retryMilliseconds)
     }
     this.#isReading = false

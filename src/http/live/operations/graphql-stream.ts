@@ -99,8 +99,8 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const pass = (): Reply | Promise<Reply> =>
       acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()
-    const place = options.connections.admit(sender)
-    return openAt(exchange, place, (opening) => begin(exchange, sent, opening, pass))
+    const slot = options.connections.admit(sender)
+    return openAt(exchange, slot, (opening) => begin(exchange, sent, opening, pass))
   }
 }
 
@@ -113,7 +113,7 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
     exchange: Exchange,
     sent: SentOperation,
     checked: CheckedSubscription,
-    { place, isWanted }: Opening,
+    { slot, isWanted }: Opening,
   ): Promise<Reply | Answer> => {
     const key = keyOf(sent, checked)
     const source: LiveSource = {
@@ -134,8 +134,8 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
     if (first !== null && first.response.status !== 200) return first.response
     if (!keys.hasRoom(exchange.sender, 1) || !keys.hasRoomFor(exchange.sender, key)) return noRoom()
     return new StreamedResponse((sink) => {
-      if (sink === null) return place.release()
-      const connection = connections.open(sink, place)
+      if (sink === null) return slot.release()
+      const connection = connections.open(sink, slot)
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000 }))
       resumptions.resume(exchange, resumption, {
         connection,

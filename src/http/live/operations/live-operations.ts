@@ -3,7 +3,7 @@ import { type Cancellation, Canceller } from '../../../database/cancellation.ts'
 import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Executor, OperationParams } from '../../../graphql/execution/executor.ts'
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
-import type { OwnDocument } from '../../../graphql/execution/executor.ts'
+import type { FixedDocument } from '../../../graphql/execution/executor.ts'
 import type { Answer } from '../../../rest/problem.ts'
 import { graphqlAnswer } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
@@ -28,7 +28,7 @@ export interface LiveOperations {
    * @returns JSON text of its body
    * @throws if it fails
    */
-  body(document: OwnDocument, value: unknown, signal: Cancellation): Promise<string>
+  body(document: FixedDocument, value: unknown, signal: Cancellation): Promise<string>
   /** Context of the work that all streams share. */
   readonly context: RequestContext
 }
@@ -62,9 +62,9 @@ export function liveOperations(
     context: shared,
     run,
 
-    async subscribe(text, params, { sender, onLeave, trace: { report } }) {
+    async subscribe(text, params, { sender, onDisconnect, trace: { report } }) {
       const signal = new Canceller()
-      onLeave(() => signal.abort())
+      onDisconnect(() => signal.abort())
       const context = { sender, report, signal }
       const refuse = (errors: readonly GraphQLError[]): Answer => graphqlAnswer({ errors }, mediaType, context)
       try {
@@ -81,7 +81,7 @@ export function liveOperations(
     },
 
     async body(document, value, signal) {
-      const { body, errors } = await executor.runOwn(document, {}, { ...shared, signal }, { value })
+      const { body, errors } = await executor.runFixed(document, {}, { ...shared, signal }, { value })
       if (body === null || errors !== undefined) throw new Error(errors?.[0]?.message ?? 'There is no such body.')
       return body
     },

@@ -43,7 +43,7 @@ interface Stalled {
  * the connections that hold the most bytes are closed; after the deadline, the connection that reads too slowly. A body
  * that many connections wait for counts once: node:http keeps a reference, not a copy. Response objects count too.
  */
-export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}): UnsentBytes {
+export function createUnsentBytes(maxBytes: number, options: UnsentOptions = {}): UnsentBytes {
   const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options
   const { sweepMilliseconds = 5_000, now = () => performance.now() } = options
   const stalled = new Map<Socket, Stalled>()
@@ -85,7 +85,7 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
 
   function cutDown(): void {
     let { greatest } = held
-    while (greatest !== null && held.total > mostBytes) {
+    while (greatest !== null && held.total > maxBytes) {
       cut(greatest)
       greatest = held.greatest
     }

@@ -27,21 +27,21 @@ const countedReads = 64
 export class SenderCosts {
   readonly #spent = new Map<string, number>()
   readonly #fewMilliseconds: number
-  readonly #mostSenders: number
+  readonly #maxSenders: number
   #most = 0
 
   /**
    * @param fewMilliseconds below which no address is heavy
-   * @param mostSenders maximum number of addresses; one more resets all
+   * @param maxSenders maximum number of addresses; one more resets all
    */
-  constructor(fewMilliseconds: number, mostSenders = countedSenders) {
+  constructor(fewMilliseconds: number, maxSenders = countedSenders) {
     this.#fewMilliseconds = fewMilliseconds
-    this.#mostSenders = mostSenders
+    this.#maxSenders = maxSenders
   }
 
   add(sender: string, milliseconds: number): void {
     const before = this.#spent.get(sender)
-    if (before === undefined && this.#spent.size >= this.#mostSenders) this.clear()
+    if (before === undefined && this.#spent.size >= this.#maxSenders) this.clear()
     const spent = (before ?? 0) + milliseconds
     this.#spent.set(sender, spent)
     this.#most = Math.max(this.#most, spent)

@@ -27,21 +27,21 @@ export interface ReadPacing {
  * way for one iteration: many clients that send as soon as they are answered cannot put off the others.
  *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, new connections
- * and those in `others` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties
+ * and those in `heavy` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties
  * the kernel's queue, which is first in, first out. Input is read before it is parsed ({@link readFirst}). Connections
  * with short input go first, delayed only by the time of reads, so that a client at an attacker's address does not wait
  * for the attack's input.
  *
  * At the limit of an address, one more new connection replaces the oldest of that address, which is closed. At the
- * limit of long input in total, it replaces the oldest of the address with the most. `others` may have twice as many,
+ * limit of long input in total, it replaces the oldest of the address with the most. `heavy` may have twice as many,
  * because clients there may have left: the end of a connection is seen only by reading it.
  * @param milliseconds maximum time per iteration in which connections are read
- * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
+ * @param maxWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
  * @param ofLong limits on the connections with long input, of all addresses: their number, and the bytes that they sent
  */
 export function createReadPacing(
   milliseconds: number,
-  mostWaiting: number,
+  maxWaiting: number,
   ofLong: Pick<WaitingLimits, 'inAll' | 'bytes'> = {
     inAll: connectionLimits.waitingLong,
     bytes: connectionLimits.waitingBytes,
@@ -54,23 +54,23 @@ export function createReadPacing(
   /** Paused connections whose reads took little time, or those of their address. */
   const light = new WaitingConnections()
   /** New connections with short input. */
-  const short = new WaitingConnections({ ofSender: mostWaiting })
+  const short = new WaitingConnections({ ofSender: maxWaiting })
   /** New connections with long input. */
-  const long = new WaitingConnections({ ofSender: mostWaiting / 4, ...ofLong })
+  const long = new WaitingConnections({ ofSender: maxWaiting / 4, ...ofLong })
   /** Paused connections of other addresses. */
-  const others = new WaitingConnections({ ofSender: 2 * mostWaiting, inAll: 2 * ofLong.inAll })
+  const heavy = new WaitingConnections({ ofSender: 2 * maxWaiting, inAll: 2 * ofLong.inAll })
   /** Light connections that give way to those in `light`: they were read in this iteration, or their address is heavy. */
   const yielding = new WaitingConnections()
-  const queues = [light, yielding, short, long, others]
+  const queues = [light, yielding, short, long, heavy]
   /** Connections that wait in one of these. */
   const waiting = new Set<Socket>()
   /** Connections that were read in this iteration. */
   const wasRead = new Set<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
   const costsOfSenders = new SenderCosts(milliseconds / 4)
-  /** Slow start of `short` by the time of reads, and of `long` and `others` by the time of all work. */
+  /** Slow start of `short` by the time of reads, and of `long` and `heavy` by the time of all work. */
   const startOfShort = new SlowStart(milliseconds / 2)
-  const startOfOthers = new SlowStart(milliseconds / 2)
+  const startOfHeavy = new SlowStart(milliseconds / 2)
   let isScheduled = false
   let accepted = 0
   /** When this iteration started, or its first connection was accepted or read. */
@@ -95,7 +95,7 @@ export function createReadPacing(
     const took = performance.now() - since
     const hasAccepted = accepted > 0
     const turnsOfShort = startOfShort.next(spent, hasAccepted)
-    const turnsOfOthers = startOfOthers.next(took, hasAccepted)
+    const turnsOfHeavy = startOfHeavy.next(took, hasAccepted)
     accepted = 0
     spent = 0
     readSince = null
@@ -105,10 +105,10 @@ export function createReadPacing(
       // They are resumed at the end of the next iteration, in which those that are resumed now are read.
       while (yielding.size > 0) for (const socket of yielding.take()) light.add(socket)
       resumeNext(short, turnsOfShort)
-      resumeNext(long, turnsOfOthers)
-      resumeNext(others, turnsOfOthers)
+      resumeNext(long, turnsOfHeavy)
+      resumeNext(heavy, turnsOfHeavy)
     }
-    if (waiting.size > 0 || turnsOfShort === 0 || turnsOfOthers === 0 || hasAccepted) schedule()
+    if (waiting.size > 0 || turnsOfShort === 0 || turnsOfHeavy === 0 || hasAccepted) schedule()
     else costsOfSenders.clear()
   }
 
@@ -122,8 +122,8 @@ export function createReadPacing(
     newest = null
   }
 
-  function resumeNext(queue: WaitingConnections, mostTurns: number): void {
-    for (let turn = 0; turn < mostTurns && queue.size > 0; turn++) for (const socket of queue.take()) resume(socket)
+  function resumeNext(queue: WaitingConnections, maxTurns: number): void {
+    for (let turn = 0; turn < maxTurns && queue.size > 0; turn++) for (const socket of queue.take()) resume(socket)
   }
 
   function resume(socket: Socket): void {
@@ -146,7 +146,7 @@ export function createReadPacing(
     for (const socket of reading) {
       socket.pause()
       const isHeavy = costsOfSenders.isHeavy(senderOfSocket(socket))
-      if (isHeavy && costs.get(socket)?.isLow !== true) wait(socket, others)
+      if (isHeavy && costs.get(socket)?.isLow !== true) wait(socket, heavy)
       else wait(socket, isHeavy || wasRead.has(socket) ? yielding : light)
     }
     reading.clear()

@@ -1,7 +1,7 @@
 import { PagedList, type PagedListOptions } from './paged-list.ts'
 
 /** Maximum number of lists that stay loaded after their view was left. */
-const mostLists = 5
+const maxLists = 5
 
 /** Cache of the last viewed lists, so that going back shows the same rows immediately. */
 export class ListCache {
@@ -14,7 +14,7 @@ export class ListCache {
     const list = (this.lists.get(key) as PagedList<Data, Variables, Row> | undefined) ?? new PagedList(options)
     this.lists.delete(key)
     this.lists.set(key, list)
-    for (const oldest of [...this.lists.keys()].slice(0, -mostLists)) this.lists.delete(oldest)
+    for (const oldest of [...this.lists.keys()].slice(0, -maxLists)) this.lists.delete(oldest)
     return list
   }
 }

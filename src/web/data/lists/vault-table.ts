@@ -11,7 +11,7 @@ import { readWholeList } from './whole-lists.ts'
 export type TableVault = VaultTableQuery['vaults']['nodes'][number]
 
 /** Maximum number of vaults of one query. */
-const mostVaults = 200
+const maxVaults = 200
 /** An order that does not change while the pages are read, so that each vault is on exactly one page. */
 const byAddress = { field: VaultOrderField.Address, direction: Direction.Asc }
 /** Decimals of an amount in USD. */
@@ -35,7 +35,7 @@ export async function readVaultTable(
   client: GatewayClient,
   { orderBy, where }: Pick<VaultTableQueryVariables, 'orderBy' | 'where'>,
 ): Promise<readonly TableVault[]> {
-  const variables = { first: mostVaults, orderBy: byAddress, where }
+  const variables = { first: maxVaults, orderBy: byAddress, where }
   const vaults = await readWholeList(client, VaultTableDocument, variables, (data) => data.vaults)
   const key = keyOf[orderBy.field]
   const keyed = vaults.map((vault) => ({ vault, key: key(vault) }))

@@ -15,9 +15,9 @@ export interface ListPage<Row> {
 }
 
 /** Maximum number of points of a series in one query. */
-const mostPoints = 2_000
+const maxPoints = 2_000
 /** Maximum number of retries of a temporarily refused request. */
-const mostRetries = 5
+const maxRetries = 5
 
 type Points = NonNullable<VaultEquityQuery['vault']>['equity']
 type Window = Pick<VaultEquityQueryVariables, 'address' | 'since' | 'until'>
@@ -26,7 +26,7 @@ type Window = Pick<VaultEquityQueryVariables, 'address' | 'since' | 'until'>
  * Reads the pages of a list, one after the other.
  * @param variables with the largest permitted page size
  * @param pageOf finds the list in the data; null ends it
- * @param mostPages maximum number of pages to read; all by default
+ * @param maxPages maximum number of pages to read; all by default
  * @throws {CombinedError} when the request for a page fails
  */
 export async function readWholeList<Data, Variables, Row>(
@@ -34,7 +34,7 @@ export async function readWholeList<Data, Variables, Row>(
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
   pageOf: (data: Data) => ListPage<Row> | null,
-  mostPages = Number.POSITIVE_INFINITY,
+  maxPages = Number.POSITIVE_INFINITY,
 ): Promise<readonly Row[]> {
   const rows: Row[] = []
   let after: string | null = null
@@ -44,7 +44,7 @@ export async function readWholeList<Data, Variables, Row>(
     if (page === null) break
     for (const row of page.nodes) rows.push(row)
     after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
-  } while (after !== null && ++pages < mostPages)
+  } while (after !== null && ++pages < maxPages)
   return rows
 }
 
@@ -54,10 +54,10 @@ export async function readWholeList<Data, Variables, Row>(
  * @throws {CombinedError} when the request for a part fails
  */
 export async function readWholeSeries(client: GatewayClient, window: Window): Promise<Points> {
-  const variables = { ...window, points: mostPoints, marks: 1 }
+  const variables = { ...window, points: maxPoints, marks: 1 }
   const points = (await readOnce(client, VaultEquityDocument, variables)).vault?.equity ?? []
   const middle = points[points.length >> 1]?.ts
-  if (points.length < mostPoints || middle === undefined || middle === points[0]?.ts) return points
+  if (points.length < maxPoints || middle === undefined || middle === points[0]?.ts) return points
   const earlier = await readWholeSeries(client, { ...window, until: middle })
   return [...earlier, ...(await readWholeSeries(client, { ...window, since: middle }))]
 }
@@ -72,7 +72,7 @@ export async function readOnce<Data, Variables>(
     const { data, error } = await resultOf(client, document, variables)
     if (data !== undefined) return data
     const seconds = retryAfter(error)
-    if (seconds === null || retries === mostRetries) throw error ?? new Error('The gateway gave no data.')
+    if (seconds === null || retries === maxRetries) throw error ?? new Error('The gateway gave no data.')
     await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   }
 }

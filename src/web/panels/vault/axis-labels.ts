@@ -27,7 +27,7 @@ export function timeLabels(times: readonly number[], step: number): string[] {
 }
 
 /** Maximum number of decimals of an amount on an axis. */
-const mostDigits = 12
+const maxDigits = 12
 
 /**
  * Labels amounts on an axis, in thousands, millions or more, with enough digits to distinguish them.
@@ -36,7 +36,7 @@ const mostDigits = 12
 export function usdLabels(amounts: readonly number[], step: number): string[] {
   const greatest = Math.max(...amounts.map(Math.abs), step)
   const unit = Math.min(12, Math.max(0, 3 * Math.floor(magnitudeOf(greatest) / 3)))
-  const maximumFractionDigits = Math.min(mostDigits, Math.max(0, unit - magnitudeOf(step)))
+  const maximumFractionDigits = Math.min(maxDigits, Math.max(0, unit - magnitudeOf(step)))
   const options = { style: 'currency', currency: 'USD', notation: 'compact', maximumFractionDigits } as const
   const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: 0, ...options })
   return amounts.map((amount) => format.format(amount))

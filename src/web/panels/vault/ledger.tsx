@@ -16,7 +16,7 @@ import { shortAddress, Time, Usd } from '../values.tsx'
 
 const pageSize = 50
 /** Maximum number of rows of one query. */
-const mostRows = 1_000
+const maxRows = 1_000
 
 type Row = NonNullable<VaultLedgerQuery['vault']>['events']['nodes'][number]
 
@@ -31,7 +31,7 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
   const chainId = query.data?.vault?.chainId ?? null
   const columns = useMemo(() => columnsOf(chainId), [chainId])
   const table = async (): Promise<CsvTable> =>
-    ledgerTable(await readWholeList(client, VaultLedgerDocument, { ...variables, first: mostRows }, eventsOf))
+    ledgerTable(await readWholeList(client, VaultLedgerDocument, { ...variables, first: maxRows }, eventsOf))
   return (
     <Panel
       title="Ledger"

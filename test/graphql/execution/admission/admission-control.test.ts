@@ -8,14 +8,14 @@ import {
 
 const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const options = {
-  mostExpensive: 100,
-  mostCheap: 100,
+  maxExpensive: 100,
+  maxCheap: 100,
   shortCost: 10,
   shortOfSender: 30,
   shortPreparation: 10,
-  mostPreparation: 100,
+  maxPreparation: 100,
   yieldMilliseconds: 20,
-  mostWaiting: 100,
+  maxWaiting: 100,
 }
 const sender = 'a'
 const short = { cost: 10, sender }
@@ -168,7 +168,7 @@ test('senders are admitted in turn, however many of one wait', async () => {
 test.each(['expensive', 'cheap'] as const)(
   '%s work is refused where too much waits, of one sender or of all',
   async (kind) => {
-    const admission = createAdmissionControl({ ...options, mostWaiting: 5 })
+    const admission = createAdmissionControl({ ...options, maxWaiting: 5 })
     let end: () => void = () => undefined
     const first = admission[kind](() => new Promise<void>((resolve) => (end = resolve)), whole)
     const ask = (from: string): Promise<string> => admission[kind](() => from, { cost: 100, sender: from })
@@ -217,7 +217,7 @@ describe('senders of one network', () => {
   )
 
   test('have half of what others leave of the queue', async () => {
-    const admission = createAdmissionControl({ ...options, networkOf, mostWaiting: 6 })
+    const admission = createAdmissionControl({ ...options, networkOf, maxWaiting: 6 })
     let end: () => void = () => undefined
     const first = admission.expensive(() => new Promise<void>((resolve) => (end = resolve)), whole)
     const ask = (from: string): Promise<string> => admission.expensive(() => from, { cost: 100, sender: from })
