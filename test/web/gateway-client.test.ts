@@ -8,13 +8,21 @@ const variables = { address: addressOf(1) }
 
 afterEach(() => vi.unstubAllGlobals())
 
+/** Replaces `fetch` for the client's requests alone: another test file of this process may still send its own. */
+function answerGraphql(respond: (init: RequestInit) => Response): void {
+  const original = fetch
+  vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
+    url === 'graphql' ? Promise.resolve(respond(init)) : original(url, init),
+  )
+}
+
 /** Answers each request with another amount, from 1 on. */
 function answering(): { readonly client: GatewayClient; readonly requests: RequestInit[] } {
   const requests: RequestInit[] = []
-  vi.stubGlobal('fetch', (_url: string, init: RequestInit) => {
+  answerGraphql((init) => {
     requests.push(init)
     const body = `{"data":{"vault":{"id":"1","fees":{"taxedUsd":${requests.length}.10}}}}`
-    return Promise.resolve(new Response(body, { headers: { 'content-type': 'application/json' } }))
+    return new Response(body, { headers: { 'content-type': 'application/json' } })
   })
   return { client: createGatewayClient('a-key-of-this-test'), requests }
 }
@@ -50,10 +58,10 @@ test('a query that is ended has no result', async () => {
 /** Sends one body after the other as the gateway does; those with errors have status 503. */
 function sending(...bodies: readonly object[]): GatewayClient {
   const waiting = [...bodies]
-  vi.stubGlobal('fetch', () => {
+  answerGraphql(() => {
     const body = waiting.shift() ?? {}
     const headers = { 'content-type': 'application/json', 'retry-after': '0' }
-    return Promise.resolve(Response.json(body, { status: 'errors' in body ? 503 : 200, headers }))
+    return Response.json(body, { status: 'errors' in body ? 503 : 200, headers })
   })
   return createGatewayClient(null)
 }

@@ -10,14 +10,15 @@ export interface Corrupted {
 /** Returns a line that no facts before it make good: a fact with one thing wrong in its text. */
 export function corrupted(fact: FactInput, random: () => number): Corrupted {
   const text = JSON.stringify(fact)
-  const ways = [...wholeLine(text), ...ofAnyFact(fact, text), ...ofKind(fact)]
+  const ways = [...wholeLine(text, fact.ts === 9 ? 8 : 9), ...ofAnyFact(fact, text), ...ofKind(fact)]
   const [bad, key] = pick(random, ways)
   return { bytes: Buffer.isBuffer(bad) ? bad : Buffer.from(bad), key }
 }
 
 type Way = readonly [bad: string | Buffer, key: string | null]
 
-function wholeLine(text: string): Way[] {
+/** @param otherTs a time that the fact does not have: a key that is repeated with the same value is good */
+function wholeLine(text: string, otherTs: number): Way[] {
   return [
     [text.slice(0, -1), null],
     [text.slice(0, text.length / 2), null],
@@ -30,7 +31,7 @@ function wholeLine(text: string): Way[] {
     ['-1.5e300', null],
     ['\u00a0', null],
     [text.replace('{', `{"ts":1,"ts":2,`), null],
-    [text.replace('{', `{"\\u0074s":9,`), null],
+    [text.replace('{', `{"\\u0074s":${otherTs},`), null],
     [text.replace(/"ts":\d+/, '"ts":01'), null],
     [text.replace(/"ts":\d+/, '"ts":NaN'), null],
     [text.replace(/"kind":"\w+"/, `"kind":'mark'`), null],
