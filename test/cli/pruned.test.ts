@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -25,9 +25,8 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'pruned-'))
-  for (const name of copied) {
-    await cp(path.join(root, name), path.join(folder, name), { recursive: true, verbatimSymlinks: true })
-  }
+  // By one process: Node would copy these many small files in several times as much CPU time.
+  await inFolder('cp', ['-a', '--parents', ...copied, folder], { cwd: root })
   await rm(path.join(folder, 'src/database/prisma/generated'), { recursive: true, force: true })
   const env = { ...process.env, npm_config_offline: 'true', npm_config_audit: 'false' }
   await inFolder('npm', ['run', 'prune'], { cwd: folder, env })

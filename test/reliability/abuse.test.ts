@@ -7,7 +7,7 @@ import type { Samples } from './attacks/witness.ts'
 import { silent } from './show.ts'
 
 const homes = prepareHomes()
-const small = { homes, points: 50, seconds: 3, say: silent }
+const small = { homes, points: 50, seconds: 1.5, say: silent }
 
 // It compares times of one run; the machine may have had something else to do in it.
 test(
