@@ -3,11 +3,11 @@
 /** Limits of the length of lists. */
 export const listLimits = {
   /** Two points are a line; 2,000 are more than a chart has pixels. */
-  points: { least: 2, most: 2_000, default: 500 },
+  points: { min: 2, max: 2_000, default: 500 },
   /** 1,000 rows are a month of an active vault, and about 300 KB. */
-  events: { least: 1, most: 1_000, default: 100 },
+  events: { min: 1, max: 1_000, default: 100 },
   /** Vaults may be nested with positions, equity and events: 200 are about the largest reasonable response. */
-  vaults: { least: 1, most: 200, default: 50 },
+  vaults: { min: 1, max: 200, default: 50 },
 } as const
 
 /** Maximum length of filter lists, such as owners or strategies: the size of the largest page of vaults. */

@@ -59,7 +59,7 @@ export interface AppOptions extends TracingOptions {
   /** Seconds for which edges, the caches between gateway and clients, may serve stored responses; 0 disables this. */
   readonly edgeSeconds?: number
   readonly limits?: HttpLimits
-  readonly liveBounds?: LiveOptions['limits']
+  readonly liveLimits?: LiveOptions['limits']
   /** Observes streams, for metrics. */
   readonly onLive?: LiveOptions['observer']
   readonly queryLimits?: QueryLimits
@@ -118,7 +118,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const awaitVersion = versionWaiter(data, versionAt, (error) => options.report(error, minDataVersionHeader))
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
-    limits: options.liveBounds,
+    limits: options.liveLimits,
     observer: options.onLive,
     cache,
     data,

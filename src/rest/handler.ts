@@ -20,7 +20,7 @@ export interface ExecutionError {
 }
 
 /** Result of a document. */
-export interface Execution {
+export interface RouteResult {
   /** JSON text of the requested body; null if it is missing. */
   readonly body: string | null
   /** JSON text of the data around the body, with null in its place. */
@@ -30,7 +30,7 @@ export interface Execution {
 
 /** Runs documents through the gateway's schema. */
 export interface DocumentExecutor<Context> {
-  runFixed(document: RouteDocument, variables: Record<string, unknown>, context: Context): Promise<Execution>
+  runFixed(document: RouteDocument, variables: Record<string, unknown>, context: Context): Promise<RouteResult>
 }
 
 export interface RestOptions {

@@ -29,9 +29,9 @@ export function timeParameter(variable: string, description: string, example: nu
 export function count(
   variable: string,
   description: string,
-  { least, most, default: defaultValue }: { readonly least: number; readonly most: number; readonly default: number },
+  { min, max, default: defaultValue }: { readonly min: number; readonly max: number; readonly default: number },
 ): Parameter {
-  const bounds = { minimum: least, maximum: most, default: defaultValue }
+  const bounds = { minimum: min, maximum: max, default: defaultValue }
   return integer(variable, { ...schemas.integer(description, defaultValue), ...bounds })
 }
 

@@ -78,7 +78,7 @@ export const routes: readonly Route[] = [
       isList: true,
       isTable: true,
     },
-    { ...window, points: count('points', 'How many points at most.', { least: 2, most: 2_000, default: 500 }) },
+    { ...window, points: count('points', 'How many points at most.', { min: 2, max: 2_000, default: 500 }) },
     ['vault', 'equity'],
   ),
 
@@ -100,7 +100,7 @@ export const routes: readonly Route[] = [
     {
       type: eventTypesParameter('type', 'Only rows of this type, or of several with commas.'),
       ...window,
-      limit: count('first', 'How many rows at most.', { least: 1, most: 1_000, default: 100 }),
+      limit: count('first', 'How many rows at most.', { min: 1, max: 1_000, default: 100 }),
       cursor: cursor('after', 'Cursor from the Link header of the previous page.', exampleCursor),
     },
     ['vault', 'events', 'nodes'],

@@ -236,7 +236,7 @@ function limitAt(name: string): unknown {
 
 /** The paths of numbers; a list's limits have one. */
 function namesOf(name: string, limit: unknown): string[] {
-  if (typeof limit !== 'object' || limit === null || 'least' in limit) return [name]
+  if (typeof limit !== 'object' || limit === null || 'min' in limit) return [name]
   return Object.entries(limit).flatMap(([key, inner]) => namesOf(`${name}.${key}`, inner))
 }
 

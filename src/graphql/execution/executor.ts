@@ -102,7 +102,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
 
   /** @throws if the document is invalid */
   function prepareFixed(document: FixedDocument): PreparedOperation {
-    const { operations, errors } = cache.pinned(document.text.toString())
+    const { operations, errors } = cache.fixed(document.text.toString())
     const [operation] = operations
     if (operation === undefined) throw errors[0] ?? new Error('The document has no operation.')
     fixed.set(document, operation)
@@ -127,8 +127,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
         ? operation.coerce(params.variables)
         : await admission.prepare(() => operation.coerce(params.variables), { cost, sender, signal })
     if (error !== undefined) return { errors: [error] }
-    const flaw = nullError(operation.nullableVariables, coerced)
-    return flaw === null ? { operation, coerced } : { errors: [flaw] }
+    const nullRefusal = nullError(operation.nullableVariables, coerced)
+    return nullRefusal === null ? { operation, coerced } : { errors: [nullRefusal] }
   }
 
   /** Runs an operation after admission, compiled if that is possible. */

@@ -64,7 +64,7 @@ export class OperationCache {
   readonly #protected = segmentOf(operationCacheLimits.bytes)
   readonly #probationary = segmentOf(operationCacheLimits.usedOnceBytes)
   /** The gateway's own documents, which are few and never evicted. */
-  readonly #pinned = new Map<string, PreparedDocument>()
+  readonly #fixed = new Map<string, PreparedDocument>()
 
   constructor(schema: GraphQLSchema, limits: QueryLimits) {
     this.#schema = schema
@@ -72,7 +72,7 @@ export class OperationCache {
   }
 
   get(text: string): PreparedDocument | undefined {
-    const known = this.#pinned.get(text) ?? this.#protected.get(text)
+    const known = this.#fixed.get(text) ?? this.#protected.get(text)
     if (known !== undefined) return known
     const again = this.#probationary.peek(text)
     if (again === undefined) return undefined
@@ -96,11 +96,11 @@ export class OperationCache {
    * Returns a document of the gateway itself, which is prepared once and never evicted. It is exempt from the limits,
    * which an operator may set to any value.
    */
-  pinned(text: string): PreparedDocument {
-    const known = this.#pinned.get(text)
+  fixed(text: string): PreparedDocument {
+    const known = this.#fixed.get(text)
     if (known !== undefined) return known
     const prepared = this.#prepare(text, unlimited)
-    this.#pinned.set(text, prepared)
+    this.#fixed.set(text, prepared)
     return prepared
   }
 

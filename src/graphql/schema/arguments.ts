@@ -10,17 +10,17 @@ export function upTo(window: Window, moment: { readonly at: number } | null): Wi
 }
 
 interface Bound {
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
 }
 
 /**
  * Checks that a number is within its limits.
  * @throws {InvalidArgument} if it is not
  */
-export function requireWithin(argument: string, value: number, { least, most }: Bound): number {
-  if (value >= least && value <= most) return value
-  throw new InvalidArgument(argument, `is ${value}, not from ${least} to ${most}`)
+export function requireWithin(argument: string, value: number, { min, max }: Bound): number {
+  if (value >= min && value <= max) return value
+  throw new InvalidArgument(argument, `is ${value}, not from ${min} to ${max}`)
 }
 
 /**
@@ -31,18 +31,18 @@ export function requireWithin(argument: string, value: number, { least, most }: 
 export function distinct<Value>(
   argument: string,
   values: readonly Value[] | null | undefined,
-  most: number,
+  max: number,
 ): Value[] | null {
-  return values == null ? null : [...new Set(requireAtMost(argument, values, most))]
+  return values == null ? null : [...new Set(requireAtMost(argument, values, max))]
 }
 
 /**
  * Checks the number of values.
  * @throws {InvalidArgument} if there are more values than `most`
  */
-export function requireAtMost<Value>(argument: string, values: readonly Value[], most: number): readonly Value[] {
-  if (values.length <= most) return values
-  throw new InvalidArgument(argument, `has ${values.length} values, more than ${most}`)
+export function requireAtMost<Value>(argument: string, values: readonly Value[], max: number): readonly Value[] {
+  if (values.length <= max) return values
+  throw new InvalidArgument(argument, `has ${values.length} values, more than ${max}`)
 }
 
 /**

@@ -77,7 +77,7 @@ builder.prismaObjectField('Vault', 'equity', (t) =>
       points: t.arg.int({
         required: true,
         defaultValue: listLimits.points.default,
-        description: `How many points at most, ${listLimits.points.least} to ${listLimits.points.most}.`,
+        description: `How many points at most, ${listLimits.points.min} to ${listLimits.points.max}.`,
       }),
       by: t.arg({
         type: EquityCurve,

@@ -98,7 +98,7 @@ builder.prismaObjectField('Vault', 'events', (t) =>
       first: t.arg.int({
         required: true,
         defaultValue: listLimits.events.default,
-        description: `How many rows at most, ${listLimits.events.least} to ${listLimits.events.most}.`,
+        description: `How many rows at most, ${listLimits.events.min} to ${listLimits.events.max}.`,
       }),
       after: t.arg.string({
         description: 'The cursor of the row before the page; without it, the newest row is first.',

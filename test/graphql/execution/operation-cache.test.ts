@@ -26,13 +26,13 @@ test('a document is weighed with its compiled fields, and as many are kept as fi
 
 test('documents that are used once evict neither one that was used again nor the own documents of the gateway', () => {
   const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
-  const own = cache.pinned('{ strategies { id } }')
+  const own = cache.fixed('{ strategies { id } }')
   compiled(cache, 0)
   const again = cache.get(documentOf(0))
   for (let salt = 1; salt < 400; salt++) compiled(cache, salt)
   expect(cache.get(documentOf(0))).toBe(again)
   expect(cache.get(documentOf(1))).toBeUndefined()
-  expect(cache.pinned('{ strategies { id } }')).toBe(own)
+  expect(cache.fixed('{ strategies { id } }')).toBe(own)
 })
 
 test('documents that are used again are limited in memory too', () => {

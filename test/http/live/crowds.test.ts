@@ -39,9 +39,9 @@ afterEach(async () => {
   gateway = undefined
 })
 
-async function begin(liveBounds: AppOptions['liveBounds'] = {}): Promise<LiveGateway> {
+async function begin(liveLimits: AppOptions['liveLimits'] = {}): Promise<LiveGateway> {
   metrics = createMetrics()
-  gateway = await liveGateway(database, { onLive: metrics.onLive, liveBounds, trustedProxies: 1 })
+  gateway = await liveGateway(database, { onLive: metrics.onLive, liveLimits, trustedProxies: 1 })
   return gateway
 }
 

@@ -19,7 +19,7 @@ const clients: LiveClient[] = []
 
 beforeEach(async () => {
   database = await emptyDatabase()
-  live = await liveGateway(database, { liveBounds: { pushMilliseconds: 0, pushFactor: 0 } })
+  live = await liveGateway(database, { liveLimits: { pushMilliseconds: 0, pushFactor: 0 } })
   uncached = gatewayOn(database)
 })
 

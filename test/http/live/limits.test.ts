@@ -27,9 +27,9 @@ afterEach(async () => {
   await gateway.close()
 })
 
-async function begin(liveBounds: AppOptions['liveBounds'], options: Partial<AppOptions> = {}): Promise<void> {
+async function begin(limits: AppOptions['liveLimits'], options: Partial<AppOptions> = {}): Promise<void> {
   metrics = createMetrics()
-  gateway = await liveGateway(database, { onLive: metrics.onLive, liveBounds, ...options })
+  gateway = await liveGateway(database, { onLive: metrics.onLive, liveLimits: limits, ...options })
 }
 
 async function follow(headers: Record<string, string> = {}): Promise<LiveClient> {

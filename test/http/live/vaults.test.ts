@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   vi.clearAllMocks()
-  gateway = await liveGateway(database, { onLive: observer, liveBounds: { connectionsOfSender: 60 } })
+  gateway = await liveGateway(database, { onLive: observer, liveLimits: { connectionsOfSender: 60 } })
 })
 
 afterEach(async () => {

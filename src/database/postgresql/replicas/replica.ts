@@ -63,7 +63,7 @@ export class Replica {
     this.checkedFor = reported
     try {
       const probe = (this.#probe ??= await this.#connect(system))
-      this.problem = await this.#flawOf(probe, target, reported)
+      this.problem = await this.#problemOf(probe, target, reported)
     } catch (error) {
       this.#lose((error as Error).message || 'does not answer')
     } finally {
@@ -96,7 +96,7 @@ export class Replica {
     throw new Error(`is of another cluster: its system identifier is ${own}, and the primary's is ${system ?? ''}`)
   }
 
-  async #flawOf(probe: LogProbe, target: LogTarget | null, reported: LoggedHead | null): Promise<string | null> {
+  async #problemOf(probe: LogProbe, target: LogTarget | null, reported: LoggedHead | null): Promise<string | null> {
     const before = this.#head
     if (target !== null) this.proof.expect(target)
     let { lsn, isStandby } = await probe.position()

@@ -36,7 +36,7 @@ export const VaultWhere = builder.inputType('VaultWhere', {
   }),
 })
 
-interface Bounds {
+interface RangeArgument {
   gte?: string | null | undefined
   lte?: string | null | undefined
 }
@@ -46,7 +46,7 @@ export interface WhereArgument {
   status?: VaultStatus[] | null | undefined
   strategy?: string[] | null | undefined
   owner?: string[] | null | undefined
-  valueUsd?: Bounds | null | undefined
+  valueUsd?: RangeArgument | null | undefined
   pair?: Pair[] | null | undefined
   venue?: string[] | null | undefined
 }
@@ -68,8 +68,8 @@ export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
   }
 }
 
-function rangeOf(bounds: Bounds | null | undefined): ValueRange | null {
-  const { gte = null, lte = null } = bounds ?? {}
+function rangeOf(range: RangeArgument | null | undefined): ValueRange | null {
+  const { gte = null, lte = null } = range ?? {}
   if (gte === null && lte === null) return null
   if (gte === null || lte === null || new Decimal(gte).lessThanOrEqualTo(lte)) return { gte, lte }
   throw new InvalidArgument('valueUsd', `is from ${gte} to ${lte}, which no value is`)

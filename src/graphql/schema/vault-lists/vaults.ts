@@ -23,8 +23,8 @@ const loadCount = createLoader('vault counts', async (database, lists: readonly 
 })
 
 function tooManyToCount(): Error {
-  const flaw = `is by value, pair or venue, which more than ${maxCountedVaults} vaults have: they are listed, but not counted`
-  return new InvalidArgument('where', flaw)
+  const problem = `is by value, pair or venue, which more than ${maxCountedVaults} vaults have: they are listed, but not counted`
+  return new InvalidArgument('where', problem)
 }
 
 const VaultConnection = connectionType<VaultRow>('Vault', VaultType, 'vaults')
@@ -58,11 +58,11 @@ const pageArguments = builder.args((t) => ({
   first: t.int({
     required: true,
     defaultValue: listLimits.vaults.default,
-    description: `How many vaults at most, ${listLimits.vaults.least} to ${listLimits.vaults.most}.`,
+    description: `How many vaults at most, ${listLimits.vaults.min} to ${listLimits.vaults.max}.`,
   }),
   after: t.string({ description: 'The cursor of the vault before the page.' }),
   last: t.int({
-    description: `A page of as many vaults at most that ends with the last one, or before \`before\`, ${listLimits.vaults.least} to ${listLimits.vaults.most}: \`first\` has no effect then.`,
+    description: `A page of as many vaults at most that ends with the last one, or before \`before\`, ${listLimits.vaults.min} to ${listLimits.vaults.max}: \`first\` has no effect then.`,
   }),
   before: t.string({ description: 'The cursor of the vault after the page, with `last`.' }),
   where: t.field({ type: VaultWhere, description: 'Only vaults that match.' }),
