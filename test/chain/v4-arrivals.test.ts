@@ -1,6 +1,7 @@
 import { type Address, getContractAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chainFeed } from '../../src/chain/feed.ts'
+import { initialPositions } from '../../src/chain/positions/initial-positions.ts'
 import { findLogged } from '../../src/chain/positions/logged-positions.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import { checkVaults } from '../../src/chain/vaults/check-vaults.ts'
@@ -14,6 +15,7 @@ import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, type TestToken } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
 import { applyChain, chainJson, type ChainJson, factsOf, type MarkFact, optionsOf } from './support/reading.ts'
 import { observeV4 } from './support/v4-observer.ts'
 import { coin, deployV4, type PoolKey, type V4, v4CallsOf } from './support/v4.ts'
@@ -235,6 +237,57 @@ describeOnChain('positions of Uniswap v4 that come to a vault', () => {
     await expect(factsOf(jsonOf(vault))).rejects.toThrow(`${reason}${changed}`)
     const [other] = await checkVaults(await connectChain(optionsOf(jsonOf(vault)), false))
     expect(other?.missing).toEqual([expect.stringContaining(reason)])
+  })
+
+  test('in pools with such hooks cost no request for logs each, where reading resumes', async () => {
+    const vault = await funded()
+    const own = v4CallsOf(v4.manager, vault.address)
+    const junk = {
+      address: await chain.deploy(stranger, artifacts.creationOf(artifacts.token, 'JUNK', 18)),
+      decimals: 18,
+    }
+    const unknown = { ...junk, symbol: 'JUNK' }
+    await chain.block(protocol.mint(stranger, unknown, 10n ** 30n), protocol.approve(stranger, unknown, v4.liquidity))
+    const hooks = await v4.createHook(removalFlag)
+    const refused = await v4.createPool([protocol.weth, 10n ** 18n], [protocol.usdc, 2_000_000_000n], {
+      hooks,
+      fee: 700,
+    })
+    const ofJunk = await v4.createPool([unknown, 10n ** 18n], [protocol.usdc, 2_000_000_000n], { hooks })
+    /** The positions where reading begins, and the requests for logs that they take. */
+    const read = async (windowBlocks = 10_000) => {
+      await chain.mine(70)
+      const proxy = await startProxy(chain.url)
+      const connection = await connectChain(
+        optionsOf({ ...jsonOf(vault), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }),
+        true,
+      )
+      const header = await connection.rpc.ask((node) => node.block('latest'))
+      proxy.takeCounts()
+      const options = { ...connection, vaults: connection.config.vaults, windowBlocks }
+      const holdings = await initialPositions(header, options)
+      const { eth_getLogs: requests = 0 } = proxy.takeCounts()
+      await proxy.close()
+      return { ...holdings.of(vault.address), requests }
+    }
+    const ids = [await minted(refused, vault.address)]
+    const one = await read()
+    expect(one).toMatchObject({ positions: [], strays: 0, foreign: [{}] })
+    for (let index = 0; index < 4; index++) ids.push(await minted(refused, vault.address))
+    for (let index = 0; index < 3; index++) await minted(ofJunk, vault.address, { tokens: [protocol.usdc, unknown] })
+    const more = await read()
+    expect(more).toMatchObject({ positions: [], strays: 3, foreign: [{}, {}, {}, {}, {}] })
+    expect(more.requests).toBe(one.requests)
+
+    const [first, , third] = ids as [bigint, bigint, bigint]
+    await chain.block(vault.run(own.collect(refused, first)))
+    await chain.block(vault.run(own.decrease(refused, third, 10n ** 12n)))
+    const changed = await read()
+    expect(changed.positions.map(({ id }) => id)).toEqual([first, third].map((id) => `${v4.manager}:${id}`))
+    expect(changed.foreign).toHaveLength(3)
+    expect(changed.requests).toBe(one.requests)
+    const { positions, foreign } = await read(10)
+    expect([positions, foreign]).toEqual([changed.positions, changed.foreign])
   })
 
   test('of two managers with one PoolManager are told apart, and those that were there before the vault count', async () => {

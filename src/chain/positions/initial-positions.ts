@@ -15,7 +15,7 @@ import { applyHistory } from './unlisted-positions.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 import { applyRequests } from './requests.ts'
 import { listStaked } from './custody.ts'
-import { findLogged, type HoldingAccount, isChangedByVault } from './logged-positions.ts'
+import { findChanged, findLogged, type HoldingAccount, type LoggedPosition } from './logged-positions.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 
@@ -34,7 +34,7 @@ export interface InitialPositionsOptions {
   readonly vaults: readonly Pick<VaultConfig, 'address' | 'firstBlock'>[]
 }
 
-interface ListedPosition extends Pick<Holding, 'vault' | 'id' | 'custody' | 'isForeign'> {
+interface ListedPosition extends Pick<Holding, 'vault' | 'id' | 'custody'>, Partial<Pick<LoggedPosition, 'arrival'>> {
   readonly stored: StoredPosition
 }
 
@@ -64,15 +64,16 @@ export async function initialPositions(
   }
   const staked = await listStaked(block, options)
   known.push(...staked.filter(({ stored }) => isInTokens(tokens, stored)))
+  const foreign = await findForeign(block, known, options)
   const stored = new Map(known.map((position) => [position.id, position.stored]))
   const holders = new Map(known.map(({ id, vault }) => [id, vault]))
   const vaultOf = (id: string): Address | undefined => holders.get(id)
   const states = await readPositionStates({ impatientRpc, venues, vaultOf, report }, block.number, stored)
-  const holdings = known.flatMap(({ id, vault, custody, isForeign, stored: { refusal } }): Holding[] => {
+  const holdings = known.flatMap(({ id, vault, custody, stored: { refusal } }): Holding[] => {
     const one = states.get(id)
     const more = {
       ...(custody && { custody }),
-      ...(refusal !== undefined && { refusal, isForeign: isForeign ?? false }),
+      ...(refusal !== undefined && { refusal, isForeign: foreign.has(id) }),
     }
     return one === undefined ? [] : [{ ...one, id, vault, ...more }]
   })
@@ -109,14 +110,24 @@ async function loggedPlaces(
   const counting = options.venues.all.filter(({ list }) => list !== undefined && list.idAt === undefined)
   const places = counting.map(async (venue) => {
     const found = await findLogged(block, venue, accountsOf(options), options)
-    return found.map((one): ReadPosition => async (state) => {
-      const { id, vault } = one
-      const stored = await requireStored(state, options, one)
-      if (stored.refusal === undefined) return { vault, id, stored }
-      return { vault, id, stored, isForeign: !(await isChangedByVault(block, venue, one, stored, options)) }
+    return found.map(({ vault, id, arrival }): ReadPosition => async (state) => {
+      return { vault, id, arrival, stored: await requireStored(state, options, { vault, id }) }
     })
   })
   return (await Promise.all(places)).flat()
+}
+
+/** Returns the ids of the refused positions that their vaults have not changed since the arrival. */
+async function findForeign(
+  block: Pick<Header, 'number'>,
+  known: readonly ListedPosition[],
+  options: InitialPositionsOptions,
+): Promise<Set<string>> {
+  const refused = known.flatMap(({ id, arrival, stored }) =>
+    stored.refusal === undefined || arrival === undefined ? [] : [{ id, arrival, stored }],
+  )
+  const changed = await findChanged(block, refused, options)
+  return new Set(refused.flatMap(({ id }) => (changed.has(id) ? [] : [id])))
 }
 
 function accountsOf({ kinds, vaults }: InitialPositionsOptions): HoldingAccount[] {

@@ -5,6 +5,7 @@ import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
+import type { Venues } from '../venues/venues.ts'
 
 /** Options of {@link findLogged}. */
 export interface LoggedPositionsOptions {
@@ -70,27 +71,49 @@ export async function findLogged(
   })
 }
 
+/** A position at the end of a block, with the log of its arrival at a vault. */
+export interface ArrivedPosition extends Pick<LoggedPosition, 'id' | 'arrival'> {
+  readonly stored: Pick<StoredPosition, 'liquidity'>
+}
+
+/** Options of {@link findChanged}. */
+export interface ChangedPositionsOptions extends Pick<LoggedPositionsOptions, 'rpc' | 'windowBlocks'> {
+  readonly venues: Venues
+}
+
 /**
- * Returns whether the vault has changed a position since its arrival, by the logs. Adding liquidity to an empty
- * position does not count, because anyone does so who creates it.
+ * Finds the positions that their vaults have changed since the arrival, by the logs. Adding liquidity to an empty
+ * position does not count, because anyone does so who creates it. The logs of all positions are read together, from the
+ * newest to the oldest, because anyone can transfer any number of positions to a vault.
+ * @returns the ids of these positions
  */
-export async function isChangedByVault(
+export async function findChanged(
   block: Pick<Header, 'number'>,
-  venue: Venue,
-  { id, arrival }: LoggedPosition,
-  stored: StoredPosition,
-  { rpc }: LoggedPositionsOptions,
-): Promise<boolean> {
-  const logs = await readHistory(rpc, venue.changesOf([id]), arrival.block, block.number)
-  const added = logs.flatMap((log) => {
-    const change = venue.readLog(log)
-    const isLater = log.block > arrival.block || log.logIndex > arrival.logIndex
-    return isLater && change?.kind === 'modified' && change.id === id ? [change.liquidity] : []
-  })
-  let liquidity = stored.liquidity - added.reduce((sum, one) => sum + one, 0n)
-  return added.some((one) => {
-    const before = liquidity
-    liquidity += one
-    return before > 0n
-  })
+  positions: readonly ArrivedPosition[],
+  { rpc, venues, windowBlocks = 10_000 }: ChangedPositionsOptions,
+): Promise<Set<string>> {
+  const changed = new Set<string>()
+  /** The arrivals, and the liquidity before the logs that were read. */
+  const sought = new Map(
+    positions.map(({ id, arrival, stored: { liquidity } }) => [id, { arrival, liquidity }] as const),
+  )
+  const width = new RangeWidth()
+  for (let to = block.number; sought.size > 0; to -= windowBlocks) {
+    const oldest = [...sought.values()].reduce((least, { arrival }) => Math.min(least, arrival.block), to)
+    const from = Math.max(oldest, to - windowBlocks + 1)
+    const logs = await readHistory(rpc, venues.changesOf([...sought.keys()]), from, to, width)
+    for (const log of logs.reverse()) {
+      const change = venues.readLog(log)
+      const after = change?.kind === 'modified' ? sought.get(change.id) : undefined
+      if (change?.kind !== 'modified' || after === undefined) continue
+      const { arrival } = after
+      const isLater = log.block > arrival.block || (log.block === arrival.block && log.logIndex > arrival.logIndex)
+      const liquidity = after.liquidity - change.liquidity
+      if (isLater && liquidity > 0n) changed.add(change.id)
+      if (!isLater || liquidity > 0n) sought.delete(change.id)
+      else sought.set(change.id, { arrival, liquidity })
+    }
+    for (const [id, { arrival }] of sought) if (arrival.block >= from) sought.delete(id)
+  }
+  return changed
 }
