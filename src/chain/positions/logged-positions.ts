@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
+import { forEachInTurns, groupBy } from '../rpc/arrays.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
@@ -93,27 +94,32 @@ export async function findChanged(
   { rpc, venues, windowBlocks = 10_000 }: ChangedPositionsOptions,
 ): Promise<Set<string>> {
   const changed = new Set<string>()
-  /** The arrivals, and the liquidity before the logs that were read. */
-  const sought = new Map(
-    positions.map(({ id, arrival, stored: { liquidity } }) => [id, { arrival, liquidity }] as const),
-  )
+  const sought = new Map(positions.map(({ id, arrival }) => [id, arrival]))
+  /** The liquidity of the positions before the logs that were read. */
+  const liquidities = new Map(positions.map(({ id, stored: { liquidity } }) => [id, liquidity]))
+  const undo = (log: ChainLog): void => {
+    const change = venues.readLog(log)
+    const arrival = change === null ? undefined : sought.get(change.id)
+    if (change?.kind !== 'modified' || arrival === undefined || !isLater(log, arrival)) return
+    const { id } = change
+    const liquidity = (liquidities.get(id) ?? 0n) - change.liquidity
+    liquidities.set(id, liquidity)
+    if (liquidity <= 0n) return
+    changed.add(id)
+    sought.delete(id)
+  }
   const width = new RangeWidth()
   for (let to = block.number; sought.size > 0; to -= windowBlocks) {
-    const oldest = [...sought.values()].reduce((least, { arrival }) => Math.min(least, arrival.block), to)
+    const oldest = [...sought.values()].reduce((least, arrival) => Math.min(least, arrival.block), to)
     const from = Math.max(oldest, to - windowBlocks + 1)
     const logs = await readHistory(rpc, venues.changesOf([...sought.keys()]), from, to, width)
-    for (const log of logs.reverse()) {
-      const change = venues.readLog(log)
-      const after = change?.kind === 'modified' ? sought.get(change.id) : undefined
-      if (change?.kind !== 'modified' || after === undefined) continue
-      const { arrival } = after
-      const isLater = log.block > arrival.block || (log.block === arrival.block && log.logIndex > arrival.logIndex)
-      const liquidity = after.liquidity - change.liquidity
-      if (isLater && liquidity > 0n) changed.add(change.id)
-      if (!isLater || liquidity > 0n) sought.delete(change.id)
-      else sought.set(change.id, { arrival, liquidity })
-    }
-    for (const [id, { arrival }] of sought) if (arrival.block >= from) sought.delete(id)
+    const blocks = groupBy(logs.reverse(), ({ block: number }) => number)
+    await forEachInTurns(blocks.values(), (ofBlock) => ofBlock.forEach(undo))
+    for (const [id, arrival] of sought) if (arrival.block >= from) sought.delete(id)
   }
   return changed
+}
+
+function isLater(log: ChainLog, than: ChainLog): boolean {
+  return log.block > than.block || (log.block === than.block && log.logIndex > than.logIndex)
 }

@@ -2,13 +2,15 @@ import type { Address } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { Contradiction } from '../errors.ts'
 import { aboutVault } from '../progress/set-aside.ts'
+import { forEachInTurns, groupBy } from '../rpc/arrays.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
+import type { PositionChange } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 import { readVerified } from './check-holdings.ts'
-import { type Arrival, arrivalsIn, type Holdings } from './holdings.ts'
+import type { Arrival, Holdings } from './holdings.ts'
 import { newPosition } from './position-state.ts'
 import { isInTokens, type Tokens } from '../valuation/tokens.ts'
 
@@ -36,29 +38,58 @@ export async function applyHistory(
   const filters = venues.all.filter(({ list }) => list === undefined).flatMap((one) => one.movesOf(holdings.accounts))
   if (filters.length === 0 || first > block.number) return
   const logs = await readHistory(rpc, filters, first, block.number)
+  const blocks = groupBy(logs, ({ block: number }) => number)
   const state = new BlockState(rpc, multicall, block)
-  const arriving = [...arrivalsIn(logs, holdings)]
+  const arriving = await additionsIn(blocks.values(), holdings)
   holdings.expect(
     await Promise.all(
-      arriving.map(async ([id, { vault }]) => {
-        return [id, await aboutVault(vault, arrivalOf({ id, vault }, logs, state, options))] as const
+      Array.from(arriving, async ([id, added]) => {
+        return [id, await aboutVault(added.vault, arrivalOf(id, added, state, options))] as const
       }),
     ),
   )
-  holdings.applyLogs(logs)
+  await forEachInTurns(blocks.values(), (ofBlock) => holdings.applyLogs(ofBlock))
   const unlisted = [...holdings.vaults].flatMap((vault) =>
     holdings.of(vault).positions.filter(({ id }) => !venues.lists(id)),
   )
   await Promise.all(unlisted.map((holding) => readVerified(state, venues, holding)))
 }
 
+/** The liquidity that logs add to a position of a vault, less the liquidity that they remove. */
+interface AddedLiquidity {
+  readonly vault: Address
+  readonly added: bigint
+}
+
+/** Returns what logs add to the positions of vaults: by id, in the order of the logs. */
+async function additionsIn(
+  blocks: Iterable<readonly ChainLog[]>,
+  holdings: Holdings,
+): Promise<Map<string, AddedLiquidity>> {
+  const found = new Map<string, AddedLiquidity>()
+  await forEachInTurns(blocks, (logs) => {
+    for (const log of logs) {
+      const change = holdings.venues.readLog(log)
+      if (change?.account === undefined) continue
+      const { vault = holdings.vaultOf(change.account.owner), added = 0n } = found.get(change.id) ?? {}
+      if (vault !== undefined) found.set(change.id, { vault, added: added + addedBy(change) })
+    }
+  })
+  return found
+}
+
+function addedBy(change: PositionChange): bigint {
+  if (change.kind === 'increased') return change.liquidity
+  return change.kind === 'decreased' ? -change.liquidity : 0n
+}
+
 /**
- * Returns the state of a position before these logs. Somebody may have added liquidity in a vault's name before the
- * vault was created: the position then has more liquidity than the logs add.
+ * Returns the state of a position before logs. Somebody may have added liquidity in a vault's name before the vault was
+ * created: the position then has more liquidity than the logs add.
  */
 async function arrivalOf(
-  { id, vault }: { readonly id: string; readonly vault: Address },
-  logs: readonly ChainLog[],
+  id: string,
+  { vault, added }: AddedLiquidity,
   state: BlockState,
   options: HistoryOptions,
 ): Promise<Arrival> {
@@ -66,12 +97,6 @@ async function arrivalOf(
   const stored = await venues.readStored(state, id)
   if (stored === null) throw new Contradiction(`position ${id} has logs and isn't there`, vault)
   if (!isInTokens(tokens, stored)) return 'stray'
-  let added = 0n
-  for (const log of logs) {
-    const change = venues.readLog(log)
-    if (change?.id !== id || (change.kind !== 'increased' && change.kind !== 'decreased')) continue
-    added += change.kind === 'increased' ? change.liquidity : -change.liquidity
-  }
   const liquidity = stored.liquidity - added
   const before = liquidity === 0n ? 0n : await liquidityBefore(id, options)
   if (before === liquidity) return { ...newPosition, liquidity }

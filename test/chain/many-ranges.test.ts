@@ -1,0 +1,116 @@
+import { type Address, getAddress, type Hex, numberToHex } from 'viem'
+import { expect, test } from 'vitest'
+import { Holdings } from '../../src/chain/positions/holdings.ts'
+import { applyHistory } from '../../src/chain/positions/unlisted-positions.ts'
+import type { ChainLog } from '../../src/chain/rpc/block.ts'
+import { Multicall } from '../../src/chain/rpc/multicall.ts'
+import { connectRpc } from '../../src/chain/rpc/rpc.ts'
+import type { Tokens } from '../../src/chain/valuation/tokens.ts'
+import type { VaultKinds } from '../../src/chain/vaults/vault-kinds.ts'
+import type { PositionChange, StoredPosition, Venue } from '../../src/chain/venues/venue.ts'
+import { Venues } from '../../src/chain/venues/venues.ts'
+import { startProxy } from './support/proxy.ts'
+
+const [pool, vault, owner] = [0xa0, 0xb0, 0xc0].map((byte) => getAddress(`0x${byte.toString(16).repeat(20)}`)) as [
+  Address,
+  Address,
+  Address,
+]
+const [first, block] = [1_000, 1_500]
+const hash: Hex = `0x${'ab'.repeat(32)}`
+const kinds = { of: () => ({ accounts: [owner] }) } as unknown as VaultKinds
+const tokens = new Map([pool, vault].map((address) => [address, {}])) as unknown as Tokens
+const stored: StoredPosition = {
+  token0: pool,
+  token1: vault,
+  feeTier: 500,
+  ticks: { lower: 0, upper: 10 },
+  liquidity: 2n,
+  credited: [0n, 0n],
+  growthCounted: [0n, 0n],
+}
+
+/** A venue of positions that no contract lists: the data of a log is the number of the position that it adds 1 to. */
+function venueOf(readLog: (log: ChainLog) => PositionChange): Venue {
+  return {
+    name: 'positions in a pool',
+    contracts: [pool],
+    topics: [],
+    has: () => true,
+    readLog,
+    movesOf: () => [{ address: pool, topics: [] }],
+    changesOf: () => [],
+    readStored: () => Promise.resolve(stored),
+    positionOf: () => Promise.reject(new Error('Nothing is valued')),
+  }
+}
+
+const added = ({ data }: ChainLog): PositionChange => ({
+  kind: 'increased',
+  id: String(Number(data)),
+  liquidity: 1n,
+  amounts: [1n, 1n],
+  account: { owner, isByOwner: false },
+})
+
+test('logs of many positions in pools are decoded a few times each, while the server does other work', async () => {
+  const many = 1_500
+  const logs = Array.from({ length: 2 * many }, (_, index) => ({
+    address: pool,
+    topics: [],
+    data: numberToHex(index % many),
+    blockNumber: numberToHex(first + Math.floor(index / 15)),
+    blockHash: hash,
+    transactionHash: numberToHex(Math.floor(index / 3), { size: 32 }),
+    logIndex: numberToHex(index),
+  }))
+  const proxy = await startProxy('http://127.0.0.1:9', ({ method, params }) => {
+    if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
+    if (method === 'eth_getBlockByNumber') return Promise.resolve({ result: headerOf(params[0] as Hex) })
+    const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex }
+    const [from, to] = [Number(fromBlock), Number(toBlock)]
+    return Promise.resolve({
+      result: logs.filter(({ blockNumber }) => Number(blockNumber) >= from && Number(blockNumber) <= to),
+    })
+  })
+  const rpc = connectRpc(
+    { chainId: 1, rpc: [{ url: proxy.url, requestsPerSecond: 100_000 }] },
+    {
+      report: () => undefined,
+      signal: new AbortController().signal,
+      givesUp: true,
+      onLastingFault: () => undefined,
+    },
+  )
+  // Of the newest blocks logs are not read in ranges.
+  rpc.newest.note({ number: block + 1_000 })
+  let [decoded, sinceTurn, mostInTurn, isOver] = [0, 0, 0, false]
+  const onTurn = (): void => {
+    sinceTurn = 0
+    if (!isOver) setImmediate(onTurn)
+  }
+  const venues = new Venues([
+    venueOf((log) => {
+      decoded++
+      mostInTurn = Math.max(mostInTurn, ++sinceTurn)
+      return added(log)
+    }),
+  ])
+  const holdings = new Holdings(venues, kinds, new Set([vault]))
+  setImmediate(onTurn)
+  const options = { rpc, multicall: new Multicall(pool), venues, tokens, vaults: [{ firstBlock: first }] }
+  await applyHistory(holdings, { number: block, hash }, options)
+  isOver = true
+  await proxy.close()
+  expect(holdings.of(vault).foreign).toHaveLength(many)
+  expect(decoded).toBeLessThanOrEqual(2 * logs.length)
+  expect(mostInTurn).toBeLessThan(500)
+})
+
+const headerOf = (number: Hex): object => ({
+  number,
+  hash,
+  parentHash: hash,
+  timestamp: '0x65000000',
+  logsBloom: `0x${'0'.repeat(512)}`,
+})
