@@ -1,5 +1,6 @@
 import { type Address, getAddress, type Hex, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
+import type { Holding } from '../../src/chain/positions/holding.ts'
 import { Holdings } from '../../src/chain/positions/holdings.ts'
 import { applyHistory } from '../../src/chain/positions/unlisted-positions.ts'
 import type { ChainLog } from '../../src/chain/rpc/block.ts'
@@ -105,6 +106,34 @@ test('logs of many positions in pools are decoded a few times each, while the se
   expect(holdings.of(vault).foreign).toHaveLength(many)
   expect(decoded).toBeLessThanOrEqual(2 * logs.length)
   expect(mostInTurn).toBeLessThan(500)
+})
+
+test('an exit of a vault does not sort all positions that the vault has ever had', () => {
+  const [many, exits] = [1_000, 20]
+  let reads = 0
+  const closed = Array.from({ length: many }, (_, index): Holding => {
+    const state = { vault, liquidity: 0n, freed: [0n, 0n] as const }
+    return Object.defineProperty({ ...state, id: '' }, 'id', {
+      get() {
+        reads++
+        return `closed ${index}`
+      },
+    })
+  })
+  const foreign = { id: 'foreign', vault, liquidity: 1n, freed: [0n, 0n], isForeign: true } as const
+  const open = Array.from({ length: exits }, (_, index): Holding => {
+    return { id: String(index), vault, liquidity: 1n, freed: [0n, 0n] }
+  })
+  const venues = new Venues([venueOf((log) => ({ ...added(log), kind: 'decreased' }) as PositionChange)])
+  const holdings = new Holdings(venues, kinds, new Set([vault]), [...closed, foreign, ...open])
+  const logs = open.map(({ id }, index) => {
+    const txHash = numberToHex(index, { size: 32 })
+    return { address: pool, topics: [], data: numberToHex(Number(id)), block, blockHash: hash, txHash, logIndex: index }
+  })
+  reads = 0
+  const { events } = holdings.applyLogs(logs)
+  expect(reads).toBe(0)
+  expect(events.map(({ type }) => type)).toEqual([...open.slice(1).map(() => 'rebalance'), 'exit'])
 })
 
 const headerOf = (number: Hex): object => ({

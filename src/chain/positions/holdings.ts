@@ -176,8 +176,14 @@ export class Holdings {
 
   /** Converts an exit to a rebalance where the vault has other positions, or plants one in the same transaction. */
   #toLedgerEvent(event: PositionEvent): PositionEvent {
-    const stands = event.type === 'exit' && this.of(event.vault).positions.some(({ liquidity }) => liquidity !== 0n)
-    return stands ? { ...event, type: 'rebalance' } : event
+    return event.type === 'exit' && this.#hasLiquidity(event.vault) ? { ...event, type: 'rebalance' } : event
+  }
+
+  #hasLiquidity(of: Address): boolean {
+    for (const { vault, liquidity, isForeign } of this.#held.values()) {
+      if (vault === of && liquidity !== 0n && isForeign !== true) return true
+    }
+    return false
   }
 }
 
