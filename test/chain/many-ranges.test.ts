@@ -4,12 +4,16 @@ import type { Holding } from '../../src/chain/positions/holding.ts'
 import { Holdings } from '../../src/chain/positions/holdings.ts'
 import { applyHistory } from '../../src/chain/positions/unlisted-positions.ts'
 import type { ChainLog } from '../../src/chain/rpc/block.ts'
-import { Multicall } from '../../src/chain/rpc/multicall.ts'
+import { type BlockState, Multicall } from '../../src/chain/rpc/multicall.ts'
 import { connectRpc } from '../../src/chain/rpc/rpc.ts'
-import type { Tokens } from '../../src/chain/valuation/tokens.ts'
+import { TokenPrices, type Tokens } from '../../src/chain/valuation/tokens.ts'
+import { valueVault } from '../../src/chain/valuation/valuation.ts'
+import { noRequests } from '../../src/chain/vaults/deposit-requests.ts'
+import type { VaultAdapter } from '../../src/chain/vaults/vault-adapter.ts'
 import type { VaultKinds } from '../../src/chain/vaults/vault-kinds.ts'
 import type { PositionChange, StoredPosition, Venue } from '../../src/chain/venues/venue.ts'
 import { Venues } from '../../src/chain/venues/venues.ts'
+import { Decimal } from '../../src/domain/decimal.ts'
 import { startProxy } from './support/proxy.ts'
 
 const [pool, vault, owner] = [0xa0, 0xb0, 0xc0].map((byte) => getAddress(`0x${byte.toString(16).repeat(20)}`)) as [
@@ -134,6 +138,46 @@ test('an exit of a vault does not sort all positions that the vault has ever had
   const { events } = holdings.applyLogs(logs)
   expect(reads).toBe(0)
   expect(events.map(({ type }) => type)).toEqual([...open.slice(1).map(() => 'rebalance'), 'exit'])
+})
+
+test('ranges that a vault has left are not valued at marks, unless they have uncollected amounts', async () => {
+  const held = ['1', '2', 'owing', '3'].map((id): Holding => ({ id, vault, liquidity: 0n, freed: [0n, 0n] }))
+  const valued: string[] = []
+  const venues = new Venues([
+    {
+      ...venueOf(added),
+      readStored: (_, id) => Promise.resolve({ ...stored, liquidity: 0n, credited: [0n, id === 'owing' ? 7n : 0n] }),
+      positionOf: (_, id, position) => {
+        valued.push(id)
+        const price = new Decimal(1)
+        return Promise.resolve({
+          ...position,
+          venue: 'uniswap-v3',
+          amounts: [0n, 0n],
+          accrued: [0n, 0n],
+          account: { key: id, owed: [0n, 7n] },
+          emissions: null,
+          currentTick: 0,
+          prices: { lower: price, upper: price, current: price },
+        })
+      },
+    },
+  ])
+  const adapter = { readStatement: () => Promise.resolve({ debts: [], totals: null }) } as unknown as VaultAdapter
+  const state = { block: { number: block, hash }, readIfThere: () => Promise.resolve(0n) } as unknown as BlockState
+  const prices = new TokenPrices(block).with(pool, new Decimal(1)).with(vault, new Decimal(1))
+  const known = new Map(
+    [pool, vault].map((address) => [address, { address, symbol: address, decimals: 0, stable: false }]),
+  ) as unknown as Tokens
+  const { valueUsd, positions } = await valueVault(
+    state,
+    { venues, tokens: known, prices: Promise.resolve(prices) },
+    { vault, adapter, accounts: [owner] },
+    { positions: held, strays: 0, foreign: [], requests: noRequests },
+  )
+  expect(valued).toEqual(['owing'])
+  expect(valueUsd.toFixed()).toBe('7')
+  expect(positions.map(({ id }) => id)).toEqual(['owing'])
 })
 
 const headerOf = (number: Hex): object => ({

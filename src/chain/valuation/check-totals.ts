@@ -4,7 +4,7 @@ import type { TokenAmount, VaultStatement, VaultTotals } from '../vaults/vault-a
 import { parsePoolPositionId } from '../venues/pool-positions.ts'
 import type { Position } from '../venues/venue.ts'
 
-type TotalledPosition = Position & { readonly id: string }
+type TotalledPosition = Pick<Position, 'amounts' | 'credited' | 'ticks'> & { readonly id: string }
 
 /** The balances and positions of a vault, and its statement. */
 export interface VaultContents<One extends TotalledPosition = TotalledPosition> {

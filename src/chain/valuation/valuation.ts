@@ -12,7 +12,7 @@ import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import { tokenAbi, vaultAbi } from '../vaults/vault-events.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
-import type { Position } from '../venues/venue.ts'
+import type { Position, StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 import type { VaultKind } from '../vaults/vault-kinds.ts'
 import type { TokenAmount, VaultStatement } from '../vaults/vault-adapter.ts'
@@ -70,7 +70,7 @@ export async function valueVault(
   const sum = new ValueSum(market)
   for (const { token, units } of balances) sum.add(token, units)
   for (const { token, units } of statement.debts) sum.add(token, -units)
-  const positions = withCollectable(counted)
+  const positions = withCollectable(counted.filter(isValued))
   for (const { token0, token1, amounts, collectable, emissions } of positions) {
     sum.add(token0, amounts[0] + collectable[0])
     sum.add(token1, amounts[1] + collectable[1])
@@ -98,8 +98,19 @@ export function storableUsd(state: BlockState, vault: Address, usd: Decimal): De
 
 interface HeldPosition extends Position {
   readonly id: string
+  readonly isEmpty: false
   /** Withdrawn liquidity that is not collected yet: principal, not fees. */
   readonly freed: Amounts
+}
+
+/** A position that holds nothing. */
+interface EmptyPosition extends StoredPosition, Pick<Position, 'amounts'> {
+  readonly id: string
+  readonly isEmpty: true
+}
+
+function isValued(position: HeldPosition | EmptyPosition): position is HeldPosition {
+  return !position.isEmpty
 }
 
 type PayingPosition = ReturnType<typeof withCollectable<HeldPosition>>[number]
@@ -121,7 +132,7 @@ function readNamed(
   venues: Venues,
   { totals }: VaultStatement,
   { foreign }: VaultHoldings,
-): Promise<HeldPosition[]> {
+): Promise<(HeldPosition | EmptyPosition)[]> {
   const named = foreign.filter(({ id }) => totals !== null && isInRanges(totals, id))
   return Promise.all(named.map((holding) => positionAt(state, venues, holding)))
 }
@@ -137,13 +148,18 @@ async function requireOwn(state: BlockState, vault: Address, id: string): Promis
   throw new ContractMismatch(vault, state.block.number, `holds position ${id} for ${owner}, as a lending vault does,`)
 }
 
-async function positionAt(state: BlockState, venues: Venues, holding: Holding): Promise<HeldPosition> {
+/** Reads a position. One that holds nothing, such as a range that the vault has left, is not valued. */
+async function positionAt(state: BlockState, venues: Venues, holding: Holding): Promise<HeldPosition | EmptyPosition> {
   const { id, freed, custody } = holding
-  return { ...(await venues.positionOf(state, id, await readVerified(state, venues, holding), custody)), id, freed }
+  const stored = await readVerified(state, venues, holding)
+  // A position in custody may have earned emissions.
+  if (custody === undefined && !isOpen({ ...stored, emissions: null }))
+    return { ...stored, id, isEmpty: true, amounts: [0n, 0n] }
+  return { ...(await venues.positionOf(state, id, stored, custody)), id, isEmpty: false, freed }
 }
 
 /** Returns whether a position holds anything: its NFT remains after everything was withdrawn. */
-function isOpen({ liquidity, credited, emissions }: Position): boolean {
+function isOpen({ liquidity, credited, emissions }: Pick<Position, 'liquidity' | 'credited' | 'emissions'>): boolean {
   return liquidity > 0n || [...credited, emissions?.units ?? 0n].some((amount) => amount > 0n)
 }
 
