@@ -202,7 +202,7 @@ export const connectionLimits = {
 export const probeMilliseconds = 1_000
 
 /** Responses in compression or in libuv's queue of four threads, 15 ms for a large one; others are not compressed. */
-export const maxPacking = 32
+export const maxConcurrentCompressions = 32
 
 /** Minimum rate of reading a response, that of a slow mobile network, against slow-read attacks. */
 export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const

@@ -47,7 +47,7 @@ const bannerSeconds = 2
 const stopping = new AbortController()
 onStopSignal(() => stopping.abort())
 
-// A log on a full disk, or whose reader has ended, is not written: the process goes on, and so does the log afterwards.
+// Ignores write errors of stderr (a full disk, a closed pipe): the process continues, and logs again when writes succeed.
 process.stderr.on('error', () => undefined)
 
 /** Secrets of the configuration, to be masked in output. */

@@ -106,7 +106,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     async close() {
       app.live.endAll()
       const closed = server.close(config.stopSeconds)
-      log.info('Stopping: what runs is finished', { stopSeconds: config.stopSeconds })
+      log.info('Stopping: waiting for running requests', { stopSeconds: config.stopSeconds })
       const cut = await closed
       if (cut > 0) log.warn('Requests that took too long to finish were cut', { cut })
       await stopListening()
@@ -150,6 +150,6 @@ export async function openMetricsPort(
     limits,
     variable: 'METRICS_PORT',
   })
-  log.info('Telling metrics', { port: server.port })
+  log.info('Serving metrics', { port: server.port })
   return { port: server.port, close: async () => void (await server.close(0)) }
 }

@@ -158,7 +158,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
   test('have the metrics of all on a port of their own', async () => {
     const { port, lines } = await serving(2, { METRICS_PORT: '0' })
     expect((await ask(port, '/metrics')).status).toBe(404)
-    const [telling] = lines('Telling metrics')
+    const [telling] = lines('Serving metrics')
     await vi.waitFor(async () => {
       const { body } = await ask(Number(telling?.['port']), '/metrics')
       expect(tellers(body).processes).toEqual(['1', '2', 'primary'])

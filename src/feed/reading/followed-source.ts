@@ -68,7 +68,7 @@ async function sourceAt(
     const holding = stored && (await rotatedSource(followedPath, stored, current, holdsPosition(stored, signal)))
     if (holding !== null) return holding
     if (stored !== null) watcher?.onOtherFile(stored)
-    // A file that was mended in place is the same one still.
+    // A file that was edited in place is still the same file.
     const isSame = stored !== null && current !== null && (await beginsLike(current, stored))
     const all = isSame ? null : await rotatedSource(followedPath, stored, current, allGenerations)
     if (all !== null) return all

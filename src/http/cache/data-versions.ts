@@ -25,8 +25,9 @@ export class DataVersions {
   #isListening = false
   #newest: { readonly seq: number; readonly text: string; readonly newestTs: number | null } | null = null
   readonly #known = new Map<number, string>()
+  /** When this process was last known to have received all commits, in milliseconds of performance.now(). */
   #provenAt: number | null = null
-  /** Whether that was proven since notifications last started: they may come from another server since then. */
+  /** Whether `#provenAt` is later than the last start of notifications: they may come from another server since then. */
   #isProofCurrent = false
   #stamp: Stamp | null = null
   readonly #waiting = new Set<() => void>()

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Answer } from '../../rest/problem.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { type Encoding, encodingFor, leastCompressedBytes, pack } from '../middleware/compression.ts'
+import { type Encoding, encodingFor, leastCompressedBytes, compress } from '../middleware/compression.ts'
 import type { ByteSink } from '../server/byte-sink.ts'
 
 /**
@@ -46,25 +46,25 @@ export class EncodedResponse {
   readonly isShared: boolean
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
-  readonly #packed: Partial<Record<Encoding, Promise<Buffer>>>
+  readonly #compressed: Partial<Record<Encoding, Promise<Buffer>>>
 
-  /** @param packed bodies that are already compressed */
+  /** @param compressed bodies that are already compressed */
   constructor(
     { status, headers, body, cacheControl = 'no-cache', isForEdges = false, isKept = isForEdges }: Content,
     origin: DataOrigin = noOrigin,
-    packed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
+    compressed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
-    this.#packed = { ...packed }
-    const isTagged = status !== 204 && !('cache-control' in headers)
+    this.#compressed = { ...compressed }
+    const hasEtag = status !== 204 && !('cache-control' in headers)
     this.status = status
     this.origin = origin
     const { vary } = headers
     // A cache must not serve its stored response to a client that requires a version.
     const varies = [...(vary === undefined ? [] : [vary]), 'accept-encoding', ...(isKept ? ['min-data-version'] : [])]
     this.isShared = isForEdges || cacheControl.startsWith('public')
-    this.headers = isTagged ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
+    this.headers = hasEtag ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
-    this.etagDigest = isTagged
+    this.etagDigest = hasEtag
       ? digestOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null))
       : null
     const plain: Record<string, string> = { ...this.headers }
@@ -77,12 +77,12 @@ export class EncodedResponse {
    * Returns the compressed body.
    * @returns null if too many bodies are being compressed
    */
-  packed(encoding: Encoding): Promise<Buffer> | null {
-    const known = this.#packed[encoding]
+  compressed(encoding: Encoding): Promise<Buffer> | null {
+    const known = this.#compressed[encoding]
     if (known !== undefined) return known
-    const packed = pack(this.bytes, encoding)
-    if (packed !== null) this.#packed[encoding] = packed
-    return packed
+    const compressed = compress(this.bytes, encoding)
+    if (compressed !== null) this.#compressed[encoding] = compressed
+    return compressed
   }
 }
 
@@ -114,39 +114,39 @@ export function outgoing(
     const { 'content-type': _, ...others } = headers
     return { status: 304, headers: headerList({ ...others, etag: etagOf(digest, encoding) }).concat(own), bytes: null }
   }
-  const packing = encoding === null ? null : response.packed(encoding)
-  if (encoding === null || packing === null) return { status, headers: response.plainHeaders.concat(own), bytes }
-  return packing.then((packed) => {
-    const length = { 'content-encoding': encoding, 'content-length': String(packed.length) }
+  const compressing = encoding === null ? null : response.compressed(encoding)
+  if (encoding === null || compressing === null) return { status, headers: response.plainHeaders.concat(own), bytes }
+  return compressing.then((compressed) => {
+    const length = { 'content-encoding': encoding, 'content-length': String(compressed.length) }
     const etag = digest === null ? {} : { etag: etagOf(digest, encoding) }
-    return { status, headers: headerList({ ...headers, ...length, ...etag }).concat(own), bytes: packed }
+    return { status, headers: headerList({ ...headers, ...length, ...etag }).concat(own), bytes: compressed }
   })
 }
 
-/** Length of a digest, 162 bits in Base64url: the suffix of a tag names the content encoding. */
+/** Length of a digest, 162 bits in Base64url: the suffix of an ETag names the content encoding. */
 const digestCharacters = 27
-const tag = new RegExp(`^(?:W/)?"([\\w-]{${digestCharacters}})(?:-(?:br|gzip))?"$`)
+const etagPattern = new RegExp(`^(?:W/)?"([\\w-]{${digestCharacters}})(?:-(?:br|gzip))?"$`)
 
 /**
  * Returns a digest of a content.
  * @param type of a content that is negotiated: the same bytes as another media type are another representation, whose
- *   tag must differ (RFC 9110, section 8.8.3.3)
+ *   ETag must differ (RFC 9110, section 8.8.3.3)
  */
 function digestOf(bytes: Buffer, type: string | null): string {
   const digest = hash('sha256', bytes, 'base64url')
   return (type === null ? digest : hash('sha256', `${type}\n${digest}`, 'base64url')).slice(0, digestCharacters)
 }
 
-/** Returns a strong ETag: each content encoding of the same content has a tag of its own. */
+/** Returns a strong ETag: each content encoding of the same content has an ETag of its own. */
 function etagOf(digest: string, encoding: Encoding | null): string {
   return encoding === null ? `"${digest}"` : `"${digest}-${encoding}"`
 }
 
 /**
  * Returns whether a client has the content with this digest, in any content encoding.
- * @param ifNoneMatch compared weakly: an intermediate cache may have weakened the tag
+ * @param ifNoneMatch compared weakly: an intermediate cache may have weakened the ETag
  */
 function isHeld(digest: string, ifNoneMatch: string): boolean {
-  const tags = ifNoneMatch.split(',').map((each) => tag.exec(each.trim())?.[1])
+  const tags = ifNoneMatch.split(',').map((each) => etagPattern.exec(each.trim())?.[1])
   return ifNoneMatch.trim() === '*' || tags.includes(digest)
 }

@@ -32,8 +32,10 @@ export interface VaultStreamOptions {
 
 const staleFrame = eventFrame({
   event: 'stale',
-  data: problem('DATABASE_UNAVAILABLE', 'What was sent may be out of date. It is sent again when that has passed.')
-    .body,
+  data: problem(
+    'DATABASE_UNAVAILABLE',
+    'The data that was sent may be out of date. The newest snapshot is sent after the recovery.',
+  ).body,
 })
 
 const resetFrame = eventFrame({

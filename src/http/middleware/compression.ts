@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import negotiator from '@fastify/accept-negotiator'
-import { maxPacking } from '../../limits.ts'
+import { maxConcurrentCompressions } from '../../limits.ts'
 
 const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
@@ -28,18 +28,18 @@ export function encodingFor(acceptEncoding: string | null): Encoding | null {
 }
 
 /** Number of bodies being compressed or waiting for a thread. */
-let packing = 0
+let compressing = 0
 
 /**
  * Compresses a body in the thread pool, at a level that pays even if the response is sent only once.
  * @returns null if too many bodies are being compressed; the body is then sent without compression
  */
-export function pack(body: Buffer, encoding: Encoding): Promise<Buffer> | null {
-  if (packing >= maxPacking) return null
-  packing++
-  return packedBy(encoding, body)
+export function compress(body: Buffer, encoding: Encoding): Promise<Buffer> | null {
+  if (compressing >= maxConcurrentCompressions) return null
+  compressing++
+  return compressedBy(encoding, body)
     .then(trimmed)
-    .finally(() => packing--)
+    .finally(() => compressing--)
 }
 
 /** Copies bytes out of a larger buffer, which would stay in memory with them. */
@@ -50,7 +50,7 @@ function trimmed(bytes: Buffer): Buffer {
   return copy
 }
 
-function packedBy(encoding: Encoding, body: Buffer): Promise<Buffer> {
+function compressedBy(encoding: Encoding, body: Buffer): Promise<Buffer> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
   return encoding === 'br' ? brotli(body, { params }) : gzipped(body, { level: 6 })
 }

@@ -33,8 +33,8 @@ export async function preparedFile(file: string, cacheControl?: string): Promise
   const [body, br, gzip] = await Promise.all([readFile(file), readFile(`${file}.br`), readFile(`${file}.gz`)])
   const type = file.endsWith('.css') ? 'text/css' : 'text/javascript'
   const answer = { status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body }
-  const packed = { br: Promise.resolve(br), gzip: Promise.resolve(gzip) }
-  return new EncodedResponse(cacheControl === undefined ? answer : { ...answer, cacheControl }, undefined, packed)
+  const compressed = { br: Promise.resolve(br), gzip: Promise.resolve(gzip) }
+  return new EncodedResponse(cacheControl === undefined ? answer : { ...answer, cacheControl }, undefined, compressed)
 }
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */

@@ -152,7 +152,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       resolve()
     })
   })
-  // A connection that the operating system cannot give, for lack of memory, is no reason to end those that are open.
+  // An error of accept, such as lack of memory, must not end open connections.
   server.on('error', onError)
 
   const allRunning = (): ServerResponse[] => [...connections.values()].flatMap(({ running }) => running)

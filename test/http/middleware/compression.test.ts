@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { pack } from '../../../src/http/middleware/compression.ts'
-import { maxPacking } from '../../../src/limits.ts'
+import { compress } from '../../../src/http/middleware/compression.ts'
+import { maxConcurrentCompressions } from '../../../src/limits.ts'
 import { EncodedResponse, outgoing } from '../../../src/http/cache/encoded-response.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase } from '../../support/database.ts'
@@ -108,21 +108,24 @@ describe('an answer', () => {
 })
 
 test.each(['br', 'gzip'] as const)('bytes packed by %s keep no larger buffer in memory', async (encoding) => {
-  const bytes = await pack(Buffer.from('{"a":1}'.repeat(300)), encoding)
+  const bytes = await compress(Buffer.from('{"a":1}'.repeat(300)), encoding)
   expect(bytes?.buffer.byteLength).toBe(bytes?.length)
 })
 
 test('so many answers are packed at once, and the others are sent as they are', async () => {
   // Large enough to take longer than a request.
   const body = 'x'.repeat(5_000_000)
-  const answers = Array.from({ length: maxPacking + 3 }, () => new EncodedResponse({ status: 200, headers: {}, body }))
-  const packed = answers.map((answer) => answer.packed('br'))
-  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < maxPacking))
+  const answers = Array.from(
+    { length: maxConcurrentCompressions + 3 },
+    () => new EncodedResponse({ status: 200, headers: {}, body }),
+  )
+  const packed = answers.map((answer) => answer.compressed('br'))
+  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < maxConcurrentCompressions))
   const response = await ask(plain, 'br')
   expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
   expect(response.headers.get('content-length')).toBe(String((await response.arrayBuffer()).byteLength))
 
   for (const each of packed) await each
-  expect(await answers.at(-1)?.packed('br')).toEqual(await packed[0])
+  expect(await answers.at(-1)?.compressed('br')).toEqual(await packed[0])
   expect((await ask(plain, 'br')).headers.get('content-encoding')).toBe('br')
 })

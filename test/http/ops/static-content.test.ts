@@ -75,7 +75,7 @@ test.each(['/graphql/graphiql.js', '/graphql/graphiql.css', '/docs', '/docs/swag
     const asked = async (method: string) => handlers.get(path)?.(fromFetch(new Request(`http://x${path}`, { method })))
     const [first, second] = [await asked('GET'), await asked('GET')]
     expect(first).toBe(second)
-    expect(await first?.packed('gzip')).toBe(await second?.packed('gzip'))
+    expect(await first?.compressed('gzip')).toBe(await second?.compressed('gzip'))
     expect(await asked('HEAD')).toBe(first)
     expect((await asked('POST'))?.status).toBe(405)
   },
