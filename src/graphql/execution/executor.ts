@@ -7,9 +7,10 @@ import { JsonText } from './compiler/output-writer.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
 import { noMutation, noStream, publicError, unknownOperation } from './errors.ts'
+import { FallbackQueue, type FallbackReason, type RunFallback } from './fallback-queue.ts'
 import { nullError } from './null-variables.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import type { FallbackReason, PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
+import type { PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
 import { checkVariables, countTokens, tooExpensive } from './query-limits.ts'
 
 export interface ExecutorOptions {
@@ -86,16 +87,9 @@ export interface Executor {
 /** Creates the executor, with a separate operation cache. */
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
+  const fallbacks = new FallbackQueue(admission, onFallback)
   /** Maximum cost of a subscription, which runs for each event. */
   const maxOfEvent = Math.min(limits.cost, liveLimits.cost)
-
-  let lastFallback = Promise.resolve()
-  /** Starts one execution by graphql-js per iteration of the event loop, because it blocks the loop after its reads. */
-  function beginFallback(reason: FallbackReason): Promise<void> {
-    onFallback?.(reason)
-    lastFallback = lastFallback.then(() => new Promise((begin) => setImmediate(begin)))
-    return lastFallback
-  }
 
   /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
   const fixed = new Map<FixedDocument, PreparedOperation>()
@@ -143,9 +137,11 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     if (kind === OperationTypeNode.MUTATION) return { errors: [noMutation()] }
     if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }
     // The context is created after admission: a waiting operation holds no loaders.
+    const { signal } = request
+    const runFallback: RunFallback = (reason, execute) => fallbacks.run(reason, signal, execute)
     const work = (): Promise<ExecutionResult> =>
-      runConsistently(request, (context) => operation.run(coerced, params, context, request.signal, beginFallback))
-    const ticket = { cost, sender: request.sender, signal: request.signal }
+      runConsistently(request, (context) => operation.run(coerced, params, context, signal, runFallback))
+    const ticket = { cost, sender: request.sender, signal }
     const isCheap = cost <= admissionLimits.cheapCost
     const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))
     if (result.errors !== undefined && request.origin !== undefined) request.origin.isCacheable = false

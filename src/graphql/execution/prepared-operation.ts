@@ -21,6 +21,7 @@ import type { CompiledOperation } from './compiler/output-writer.ts'
 import { conditionsOf, includes } from './conditions.ts'
 import type { Context } from './context.ts'
 import type { OperationPrice, QueryCost, QuerySize } from './cost/query-cost.ts'
+import type { RunFallback } from './fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
@@ -34,13 +35,6 @@ export interface RunParams {
   /** The event of a subscription, which is run once per event, with a smaller limit on the response. */
   readonly event?: { readonly value: unknown } | undefined
 }
-
-/** Reasons why graphql-js executes an operation in place of the compiled one. */
-export const fallbackReasons = ['error', 'not compiled'] as const
-export type FallbackReason = (typeof fallbackReasons)[number]
-
-/** Called for each execution by graphql-js, which starts when the promise is resolved. */
-export type BeginFallback = (reason: FallbackReason) => Promise<void>
 
 /** The field that a subscription selects. */
 export interface SubscribedField {
@@ -146,7 +140,7 @@ export class PreparedOperation {
     { variables, body, event }: RunParams,
     contextValue: Context,
     signal: Cancellation | undefined,
-    beginFallback: BeginFallback,
+    runFallback: RunFallback,
   ): Promise<ExecutionResult> {
     const compiled = this.compiledFor(coerced, body)
     const { responseCharacters } = this.#limits
@@ -161,10 +155,11 @@ export class PreparedOperation {
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
-    await beginFallback(compiled === null ? 'not compiled' : 'error')
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
-    const result = await execute({ ...args, variableValues: variables, contextValue })
+    const result = await runFallback(compiled === null ? 'not compiled' : 'error', () =>
+      execute({ ...args, variableValues: variables, contextValue }),
+    )
     // graphql-js cannot write the body of a REST response: only its errors are used.
     if (compiled !== null && body !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')

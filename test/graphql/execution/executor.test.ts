@@ -4,16 +4,23 @@ import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits, preparationCosts } from '../../../src/limits.ts'
 
+type Kind = Exclude<keyof AdmissionControl, 'rest'>
+
 /** An executor whose operations do not run, and what asked for admission. */
 function recording() {
-  const asked: { readonly kind: keyof AdmissionControl; readonly cost: number; readonly sender: string }[] = []
+  const asked: { readonly kind: Kind; readonly cost: number; readonly sender: string }[] = []
   const admit =
-    (kind: keyof AdmissionControl): AdmissionControl['cheap'] =>
+    (kind: Kind): AdmissionControl['cheap'] =>
     async (work, { cost, sender }) => {
       asked.push({ kind, cost, sender })
       return work()
     }
-  const admission = { cheap: admit('cheap'), expensive: admit('expensive'), prepare: admit('prepare') }
+  const admission = {
+    cheap: admit('cheap'),
+    expensive: admit('expensive'),
+    prepare: admit('prepare'),
+    rest: () => Promise.resolve(),
+  }
   const runConsistently = (): Promise<never> => Promise.resolve({ data: {} } as never)
   return { executor: createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently }), asked }
 }

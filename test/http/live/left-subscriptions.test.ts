@@ -15,6 +15,7 @@ test('the preparation of a subscription is cancelled when its client leaves', as
   const admission = {
     cheap: unused,
     expensive: unused,
+    rest: unused,
     prepare: (_: unknown, ticket: Ticket): Promise<never> => {
       tickets.push(ticket)
       return new Promise(() => undefined)

@@ -46,6 +46,8 @@ export interface AdmissionControl {
    * @throws {AdmissionQueueFull}
    */
   prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
+  /** Starts no expensive work and no longer preparation for a time, after other work that blocked the event loop. */
+  rest(milliseconds: number): Promise<void>
 }
 
 /** Limits of admission control, in units of query cost unless stated otherwise. */
@@ -172,19 +174,23 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       pauseMilliseconds = performance.now() - begun
       return await result
     } finally {
-      // The event loop handles pending network events before the next work starts. Synchronous work, such as parsing
-      // and introspection, may use half of the loop's time, because short requests need several iterations.
-      if (pauseMilliseconds > 1) {
-        resting++
-        setTimeout(() => {
-          resting--
-          release()
-        }, pauseMilliseconds)
-      } else setImmediate(release)
+      // The event loop handles pending network events before the next work starts. Synchronous work, such as parsing,
+      // may use half of the loop's time, because short requests need several iterations.
+      if (pauseMilliseconds > 1) void rest(pauseMilliseconds).then(release)
+      else setImmediate(release)
     }
   }
 
+  async function rest(milliseconds: number): Promise<void> {
+    resting++
+    await new Promise((resolve) => setTimeout(resolve, milliseconds))
+    resting--
+    admit()
+  }
+
   return {
+    rest,
+
     async cheap(work, ticket) {
       const { cost, sender } = ticket
       const client = networkOf(sender) ?? sender

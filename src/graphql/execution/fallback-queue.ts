@@ -1,0 +1,66 @@
+import { setImmediate as nextIteration } from 'node:timers/promises'
+import { type Cancellation, throwIfCancelled } from '../../database/cancellation.ts'
+import type { AdmissionControl } from './admission/admission-control.ts'
+
+/** Reasons why graphql-js executes an operation in place of the compiled one. */
+export const fallbackReasons = ['error', 'not compiled'] as const
+export type FallbackReason = (typeof fallbackReasons)[number]
+
+/** Runs an execution by graphql-js when it is its turn. */
+export type RunFallback = <Result>(reason: FallbackReason, execute: () => Result | Promise<Result>) => Promise<Result>
+
+/** An execution that has started, and how long its synchronous part has blocked the event loop. */
+interface Started<Result> {
+  readonly running: Promise<Result>
+  readonly blockedMilliseconds: number
+}
+
+/**
+ * The executions by graphql-js, which block the event loop. Of each reason one starts per iteration; after one that blocked
+ * for long, such as introspection, admission control rests for as long, because other requests need several iterations.
+ */
+export class FallbackQueue {
+  readonly #admission: Pick<AdmissionControl, 'rest'>
+  readonly #onFallback: ((reason: FallbackReason) => void) | undefined
+  /** Resolved when the last execution of a reason has left the event loop to others. */
+  readonly #last = new Map<FallbackReason, Promise<void>>()
+
+  /** @param onFallback called for each execution */
+  constructor(admission: Pick<AdmissionControl, 'rest'>, onFallback: ((reason: FallbackReason) => void) | undefined) {
+    this.#admission = admission
+    this.#onFallback = onFallback
+  }
+
+  /**
+   * Starts an execution after all earlier ones of its reason.
+   * @throws {ReadCancelled} if the signal is aborted before the execution starts
+   */
+  async run<Result>(
+    reason: FallbackReason,
+    signal: Cancellation | undefined,
+    execute: () => Result | Promise<Result>,
+  ): Promise<Result> {
+    this.#onFallback?.(reason)
+    const started = this.#startAfter(this.#last.get(reason), signal, execute)
+    this.#last.set(reason, this.#restAfter(started))
+    return (await started).running
+  }
+
+  async #startAfter<Result>(
+    before: Promise<void> | undefined,
+    signal: Cancellation | undefined,
+    execute: () => Result | Promise<Result>,
+  ): Promise<Started<Result>> {
+    await before
+    await nextIteration()
+    throwIfCancelled(signal)
+    const since = performance.now()
+    const running = (async () => execute())()
+    return { running, blockedMilliseconds: performance.now() - since }
+  }
+
+  async #restAfter(starting: Promise<Started<unknown>>): Promise<void> {
+    const started = await starting.catch(() => null)
+    if (started !== null && started.blockedMilliseconds > 1) await this.#admission.rest(started.blockedMilliseconds)
+  }
+}

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import { Canceller } from '../../../src/database/cancellation.ts'
+import { ReadCancelled } from '../../../src/database/errors.ts'
+import { createAdmissionControl } from '../../../src/graphql/execution/admission/admission-control.ts'
+import { createExecutor } from '../../../src/graphql/execution/executor.ts'
+import { FallbackQueue } from '../../../src/graphql/execution/fallback-queue.ts'
+import { schema } from '../../../src/graphql/schema/schema.ts'
+import { admissionLimits, defaultQueryLimits } from '../../../src/limits.ts'
+
+/** Blocks the event loop. */
+function block(milliseconds: number): void {
+  for (const until = performance.now() + milliseconds; performance.now() < until;);
+}
+
+async function iterations(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A queue, and the rests of its admission control, each of which ends when it is told to. */
+function recording() {
+  const rests: { readonly milliseconds: number; readonly end: () => void }[] = []
+  const rest = (milliseconds: number): Promise<void> =>
+    new Promise((end) => {
+      rests.push({ milliseconds, end })
+    })
+  const reasons: string[] = []
+  return { queue: new FallbackQueue({ rest }, (reason) => void reasons.push(reason)), rests, reasons }
+}
+
+test('an execution waits while the event loop rests after one that blocked it, and for as long', async () => {
+  const { queue, rests, reasons } = recording()
+  const begun: number[] = []
+  const run = (number: number): Promise<number> =>
+    queue.run('not compiled', undefined, () => {
+      begun.push(number)
+      block(5)
+      return number
+    })
+  const results = [1, 2, 3].map(run)
+  for (let number = 1; number <= 3; number++) {
+    await iterations(5)
+    expect(begun).toHaveLength(number)
+    expect(rests).toHaveLength(number)
+    expect(rests.at(-1)?.milliseconds).toBeGreaterThanOrEqual(5)
+    rests.at(-1)?.end()
+  }
+  expect(await Promise.all(results)).toEqual([1, 2, 3])
+  expect(reasons).toEqual(['not compiled', 'not compiled', 'not compiled'])
+})
+
+test('failed operations do not wait for the rest after introspection', async () => {
+  const { queue } = recording()
+  await queue.run('not compiled', undefined, () => block(5))
+  expect(await queue.run('error', undefined, () => 'failed')).toBe('failed')
+})
+
+test('an execution that is cancelled before its turn does not start, and delays no other', async () => {
+  const { queue } = recording()
+  const gone = new Canceller()
+  const begun: string[] = []
+  const cancelled = queue.run('not compiled', gone, () => begun.push('cancelled'))
+  const next = queue.run('not compiled', undefined, () => begun.push('next'))
+  gone.abort()
+  await expect(cancelled).rejects.toBeInstanceOf(ReadCancelled)
+  await next
+  expect(begun).toEqual(['next'])
+})
+
+test('an execution that fails rejects its own result alone', async () => {
+  const { queue } = recording()
+  const failing = queue.run('error', undefined, () => Promise.reject(new Error('own')))
+  const next = queue.run('error', undefined, () => 'next')
+  await expect(failing).rejects.toThrow('own')
+  expect(await next).toBe('next')
+})
+
+test('after introspection, preparation and expensive operations wait for as long as it took', async () => {
+  const rests: number[] = []
+  const own = createAdmissionControl(admissionLimits)
+  const admission = {
+    ...own,
+    rest: (milliseconds: number) => {
+      rests.push(milliseconds)
+      return own.rest(milliseconds)
+    },
+  }
+  const runConsistently = (_: unknown, work: (context: never) => unknown): Promise<never> =>
+    Promise.resolve(work(undefined as never)) as Promise<never>
+  const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently })
+  const request = { report: String, sender: 'one' }
+  const prepared = await executor.prepare(
+    '{ __schema { types { name description fields { name description type { name } args { name } } } } }',
+    request,
+  )
+  const both = await Promise.all([1, 2].map(() => executor.run(prepared, {}, request)))
+  expect(both.map(({ errors }) => errors)).toEqual([undefined, undefined])
+  expect(rests.length).toBeGreaterThanOrEqual(1)
+  let isPrepared = false
+  void own.rest(20)
+  const since = performance.now()
+  await own.prepare(() => void (isPrepared = true), { cost: admissionLimits.shortPreparation + 1, sender: 'one' })
+  expect(isPrepared).toBe(true)
+  expect(performance.now() - since).toBeGreaterThanOrEqual(19)
+})
