@@ -1,4 +1,3 @@
-import { setImmediate as nextIteration } from 'node:timers/promises'
 import { type Cancellation, throwIfCancelled } from '../../database/cancellation.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 
@@ -52,7 +51,7 @@ export class FallbackQueue {
     execute: () => Result | Promise<Result>,
   ): Promise<Started<Result>> {
     await before
-    await nextIteration()
+    await new Promise((resolve) => setImmediate(resolve))
     throwIfCancelled(signal)
     const since = performance.now()
     const running = (async () => execute())()

@@ -5,7 +5,7 @@ import { resultText } from '../../graphql/execution/compiler/json-text.ts'
 import { publicError } from '../../graphql/execution/errors.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { inOrderOfQuality } from '../middleware/content-negotiation.ts'
+import { inOrderOfQuality, isRefused } from '../middleware/content-negotiation.ts'
 
 /** The method of Yoga that runs parameters through all its hooks, without a Request or a Response. */
 export interface ParamsRunner<ServerContext> {
@@ -21,7 +21,9 @@ export interface JsonPost {
   readonly mediaType: MediaType
 }
 
-export type MediaType = 'application/json' | 'application/graphql-response+json'
+/** Media types of responses; the first is sent to a client that accepts both by a wildcard. */
+const mediaTypes = ['application/json', 'application/graphql-response+json'] as const
+export type MediaType = (typeof mediaTypes)[number]
 
 /**
  * Parses a POST with a JSON body, the form that nearly all clients use.
@@ -52,7 +54,9 @@ export function acceptedMediaType(accept: string | null): MediaType | null {
     const [type = ''] = range.split(';')
     const name = type.trim().toLowerCase()
     if (name === 'application/graphql-response+json') return name
-    if (name === 'application/json' || name === '*/*' || name === 'application/*') return 'application/json'
+    if (name === 'application/json') return name
+    if (name === '*/*' || name === 'application/*')
+      return mediaTypes.find((type) => !isRefused(accept ?? '', type)) ?? null
   }
   return null
 }

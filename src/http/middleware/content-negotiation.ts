@@ -58,6 +58,11 @@ export function inOrderOfQuality(accept: string): string {
   return ranges.length === 0 ? 'none/none' : ranges.join(', ')
 }
 
+/** Returns whether an Accept header gives a media type the weight 0, which a wildcard does not outweigh (RFC 9110, section 12.5.1). */
+export function isRefused(accept: string, type: string): boolean {
+  return accept.includes(';') && parse(accept).some(({ range, quality }) => quality === 0 && range === type)
+}
+
 function qualityOf(accepted: readonly Accepted[], types: readonly string[]): number {
   const named = accepted.filter(({ range }) => types.includes(range.split(';', 1)[0] ?? ''))
   return Math.max(0, ...named.map(({ quality }) => quality))

@@ -51,6 +51,10 @@ describe('the figures of a query', () => {
     ['{ vaults(where: { venue: null, valueUsd: null }) { totalCount } }', { depth: 2, cost: 100 + 100 }],
     ['{ __typename }', { depth: 1, cost: 1 }],
     [
+      '{ universe { assets { symbol } x: assets(venue: "x") { symbol } pairs { a } } }',
+      { cost: 1 + 2 * (100 + 50) + (100 + 20) },
+    ],
+    [
       '{ vaults(first: 51, where: { strategy: ["a", "b", "c", "b"] }) { nodes { id } } }',
       { cost: 100 + 1 + 51 + 4 + 16 },
     ],
@@ -251,7 +255,7 @@ describe('a query over HTTP', () => {
   test('that costs too much without a list whose length it chooses is told to ask for less', async () => {
     const narrow = gatewayOn(database, { queryLimits: { ...queryLimits, cost: 100 } })
     expect(await messageOf(await narrow.post('{ universe { assets { symbol name category } } }'))).toBe(
-      'The query is 152 fields in cost (lists count their selection once for each item); at most 100 are answered. ' +
+      'The query is 251 fields in cost (lists count their selection once for each item); at most 100 are answered. ' +
         'Ask for fewer fields, or for some of them in another query.',
     )
   })

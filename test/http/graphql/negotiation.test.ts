@@ -47,6 +47,20 @@ test.each(types.slice(0, 2))('an answer by POST as %s varies by Accept each time
   }
 })
 
+test.each([
+  ['application/json;q=0, */*', 200, 'application/graphql-response+json'],
+  ['application/graphql-response+json;q=0, application/*', 200, 'application/json'],
+  [
+    'application/json;q=0, application/graphql-response+json;q=0.0, */*;q=0.1',
+    406,
+    'application/graphql-response+json',
+  ],
+])('a wildcard does not outweigh the weight 0 of a type: %s', async (accept, status, type) => {
+  const headers = { accept, 'content-type': 'application/json' }
+  const answer = await gateway.get('/graphql', { method: 'POST', headers, body: '{"query":"{ __typename }"}' })
+  expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([status, type])
+})
+
 test('media ranges beyond the limit of an Accept header are ignored', async () => {
   const statusAfter = async (count: number, range: string, init: RequestInit): Promise<number> => {
     const accept = `${`${range},`.repeat(count)}application/json`

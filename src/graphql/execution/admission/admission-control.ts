@@ -174,8 +174,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       pauseMilliseconds = performance.now() - begun
       return await result
     } finally {
-      // The event loop handles pending network events before the next work starts. Synchronous work, such as parsing,
-      // may use half of the loop's time, because short requests need several iterations.
+      // Synchronous work may use half of the event loop's time, because short requests need several iterations.
       if (pauseMilliseconds > 1) void rest(pauseMilliseconds).then(release)
       else setImmediate(release)
     }
@@ -190,7 +189,6 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
 
   return {
     rest,
-
     async cheap(work, ticket) {
       const { cost, sender } = ticket
       const client = networkOf(sender) ?? sender

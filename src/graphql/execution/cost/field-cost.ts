@@ -115,7 +115,8 @@ export function filterCost(given: Readonly<Record<string, unknown>>): {
 }
 
 /**
- * Returns the cost of a field without its selection. A list with a length argument, or its count, is a separate read.
+ * Returns the cost of a field without its selection. A list with a length argument, one of the universe, or a count is a
+ * separate read.
  * Introspection is never cheap: it is rare, and its result is large.
  */
 export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: PricedPage): number {
@@ -123,7 +124,7 @@ export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: Pr
   if (field.name === countField) return countCost
   if (field.name === 'performance') return performanceReads * readCost
   if (field.args.some(({ name }) => lookupArguments.includes(name))) return lookupCost
-  return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
+  return field.args.some(({ name }) => readArguments.includes(name)) ? readCost : 1
 }
 
 /** Returns the additional cost of a field's text: a long alias, and prose in its value. */
@@ -177,6 +178,9 @@ const lookupArguments: readonly string[] = ['address', 'id']
 const momentArgument = 'at'
 /** With `last`, `first` has no effect. */
 const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
+
+/** Arguments by which each alias of a list is a separate read: its length, and the filters of lists of the universe. */
+const readArguments: readonly string[] = [...lengthArguments, 'venue', 'asset']
 
 /** Arguments that affect the price of a field, besides lists and input objects. */
 const pricedArguments: readonly string[] = [...lengthArguments, 'by', momentArgument, 'id']
