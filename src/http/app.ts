@@ -5,9 +5,17 @@ import { masked } from '../graphql/execution/errors.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
-import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
+import {
+  admissionLimits,
+  connectionLimits,
+  defaultHttpLimits,
+  defaultQueryLimits,
+  type HttpLimits,
+  type QueryLimits,
+} from '../limits.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
+import { Turns } from './async/turns.ts'
 import { DataVersions } from './cache/data-versions.ts'
 import { edgeRule } from './cache/edge.ts'
 import { type HeaderList, headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
@@ -107,6 +115,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
   const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })
   const capacity = createSharedCapacity(limits)
+  const turns = new Turns(connectionLimits.turnMilliseconds)
 
   const answerRest = createRest(executor, { keptBy: isOpen ? 'public' : 'private', prefersCsv })
   const addressNow = exampleAddresses({ executor, isOpen, report: options.report })
@@ -115,7 +124,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const graphiql = folders.graphiql === null ? [] : graphiqlContents(folders.graphiql)
   const root = rootLinks({ addressNow, isOpen, page: explorer?.page ?? null })
   const pages = new Map([...servedOnce([...apiDocsContents, ...graphiql, ...(explorer?.assets ?? [])]), ...root])
-  const awaitVersion = versionWaiter(data, versionAt, (error) => options.report(error, minDataVersionHeader))
+  const awaitVersion = versionWaiter(data, versionAt, (error) => options.report(error, minDataVersionHeader), turns)
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,
@@ -184,7 +193,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     return outgoing(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 
-  const adapter = { limits, capacity, begin: createTracing(options), handle, trustedProxies }
+  const adapter = { limits, capacity, turns, begin: createTracing(options), handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
 

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
 import { FailureReport } from '../async/failure-report.ts'
+import type { Turns } from '../async/turns.ts'
 import { Budget } from '../server/capacity/budget.ts'
 import type { OnDisconnect } from '../cache/response-cache.ts'
 import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
@@ -28,11 +29,13 @@ export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisc
 /**
  * Creates a function that waits for data versions, with limits on waiting requests and on lookups.
  * @param report reports an unexpected error of a lookup, once until one succeeds
+ * @param turns of requests that go on at the same commit
  */
 export function versionWaiter(
   versions: DataVersions,
   versionAt: VersionAt,
   report: (error: unknown) => void,
+  turns: Turns,
   limits: VersionLimits = versionLimits,
 ): AwaitVersion {
   const failures = new FailureReport(report)
@@ -48,7 +51,8 @@ export function versionWaiter(
     if (!places.take(sender, 1))
       return retryLater('DATA_NOT_THERE_YET', 'Too many requests are waiting for newer data.')
     const isReached = (): boolean => versions.hasReached(wanted)
-    await versions.waitUntil(isReached, limits.waitMilliseconds, onDisconnect).finally(() => places.giveBack(sender, 1))
+    await versions.waitUntil(isReached, limits.waitMilliseconds, onDisconnect)
+    await turns.next(sender).finally(() => places.giveBack(sender, 1))
     return isReached() ? null : notThereYet(wanted, limits)
   }
 

@@ -6,6 +6,7 @@ import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { EncodedResponse, outgoing } from '../cache/encoded-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { requestProblem } from '../middleware/request-size.ts'
+import { senderOf } from '../sender.ts'
 import { createResponseWriter, type NodeListener } from '../server/node-adapter.ts'
 import { metricsPath } from './probe-paths.ts'
 
@@ -42,7 +43,7 @@ export function metricsListener(tell: MetricsEndpoint, limits: HttpLimits): Node
   return async (request, response) => {
     const { headers, ...answer } = requestProblem(request, limits) ?? (await answerTo(request, tell))
     const whole = new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
-    await write(response, await outgoing(request, whole, []))
+    await write(response, await outgoing(request, whole, []), senderOf(request, 0))
   }
 }
 

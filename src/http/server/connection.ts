@@ -90,10 +90,11 @@ export class Connection implements RequestConnection {
   inOrder<Answered>(
     response: ServerResponse,
     answer: () => Answered | Promise<Answered>,
+    next: () => Promise<void>,
   ): Answered | Promise<Answered> {
     // Node assigns the socket to the response that is next to be sent.
     const before = response.socket === null ? this.#unanswered : null
-    const answered = before === null ? answer() : before.then(answer)
+    const answered = before === null ? answer() : before.then(next).then(answer)
     if (answered instanceof Promise) this.#unanswered = answered.then(nothing, nothing)
     return answered
   }

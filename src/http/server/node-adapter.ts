@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
+import { connectionLimits, discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
+import { Turns } from '../async/turns.ts'
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
 import { type Exchange, emptyBody } from '../middleware.ts'
 import type { Tracing } from '../middleware/tracing.ts'
@@ -15,6 +16,8 @@ import { awaitsContinue, discardRest, socketBody } from './request-body.ts'
 export interface AdapterOptions {
   readonly limits: HttpLimits
   readonly capacity: SharedCapacity
+  /** Of requests that go on at the same moment. */
+  readonly turns: Turns
   readonly begin: Tracing
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
@@ -26,7 +29,7 @@ export interface AdapterOptions {
 export type NodeListener = (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void>
 
 /** Creates the adapter that passes requests of node:http to the gateway's handler. */
-export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }: AdapterOptions): NodeListener {
+export function nodeAdapter({ limits, capacity, turns, begin, handle, trustedProxies }: AdapterOptions): NodeListener {
   const write = createResponseWriter()
   return async (request, response) => {
     const { clientConnection } = request
@@ -62,11 +65,12 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     // connection.
     const answer = (): ReturnType<typeof handle> | null =>
       hasLeft || clientConnection?.isStreaming === true ? null : handle(exchange)
-    const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer)
+    const next = (): Promise<void> => turns.next(exchange.sender)
+    const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer, next)
     const outgoing = answered instanceof Promise ? await answered : answered
     const isStream = outgoing?.stream !== undefined
     if (isStream) clientConnection?.endWithStream()
-    if (outgoing !== null) await write(response, outgoing)
+    if (outgoing !== null) await write(response, outgoing, exchange.sender)
     if (isStream) {
       share?.release()
       exchange.body = emptyBody
@@ -78,18 +82,24 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
 
 /**
  * Writes a response; rejects if its headers are invalid. Responses are flushed once per event-loop iteration: fewer
- * system calls and client wake-ups.
+ * system calls and client wake-ups. Where they are too many for one iteration, senders take turns.
  */
-export type WriteResponse = (response: ServerResponse<BoundedRequest>, outgoing: OutgoingResponse) => Promise<void>
+export type WriteResponse = (
+  response: ServerResponse<BoundedRequest>,
+  outgoing: OutgoingResponse,
+  sender: string,
+) => Promise<void>
 
 /** Creates the writer of a server, with a limit on the bytes that its clients have not received. */
 export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): WriteResponse {
   /** Resolves at the end of this iteration of the event loop; null while no response waits for it. */
   let endOfIteration: Promise<void> | null = null
-  return async (response, outgoing) => {
+  const turns = new Turns(connectionLimits.turnMilliseconds)
+  return async (response, outgoing, sender) => {
     const end = (endOfIteration ??= nextTurn())
     await end
     if (endOfIteration === end) endOfIteration = null
+    if (!turns.isFree()) await turns.next(sender)
     send(response, outgoing, unsent)
   }
 }

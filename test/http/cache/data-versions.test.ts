@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { versionLimits } from '../../../src/limits.ts'
 import { readVersionAt } from '../../../src/database/read/commit-log.ts'
+import { Turns } from '../../../src/http/async/turns.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { versionWaiter } from '../../../src/http/middleware/min-data-version.ts'
@@ -261,7 +262,7 @@ describe('Min-Data-Version', () => {
   test('is waited for by so many at once, and by nobody who has left', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, limits)
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, new Turns(10), limits)
     const leave: (() => void)[] = []
     const onDisconnect = (giveUp: () => void): void => void leave.push(giveUp)
     const isRefused = async (sender: string): Promise<void> => {
@@ -283,7 +284,7 @@ describe('Min-Data-Version', () => {
   test('is not waited for where it is further off than commits can come', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, limits)
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, new Turns(10), limits)
     const wanted = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
     const refused = await wanted(1 + limits.ahead + 1)
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
@@ -344,7 +345,7 @@ describe('Min-Data-Version', () => {
     gatewayAt('5000.5')
     const asked: number[] = []
     const versionAt = (seq: number): Promise<string> => Promise.resolve(`${asked[asked.push(seq) - 1] ?? ''}.5`)
-    const waitFor = versionWaiter(data, versionAt, report, { ...versionLimits, known: 2 })
+    const waitFor = versionWaiter(data, versionAt, report, new Turns(10), { ...versionLimits, known: 2 })
     for (const seq of [7, 8, 7, 9, 7, 8]) expect(await waitFor(`${seq}.5`, 'sender', () => undefined)).toBeNull()
     expect(asked).toEqual([7, 8, 9, 8])
   })

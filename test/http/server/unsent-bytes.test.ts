@@ -78,7 +78,7 @@ describe('answers that clients do not read', () => {
     server = await serverOf({
       listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
         if (request.method === 'GET') request.socket.once('close', () => cut++)
-        return write(response, { status: 200, headers: [], bytes: request.method === 'GET' ? body : null })
+        return write(response, { status: 200, headers: [], bytes: request.method === 'GET' ? body : null }, '127.0.0.1')
       },
     })
     const rest = 'HEAD / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(9)
@@ -92,7 +92,7 @@ describe('answers that clients do not read', () => {
     server = await serverOf({
       listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
         request.socket.once('close', () => cut++)
-        return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
+        return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) }, '127.0.0.1')
       },
     })
     const most = Math.floor(unsentBytes / heldBytes)
@@ -148,7 +148,7 @@ test('a client that takes nothing off an answer is cut in the time in which noth
         listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
           const begun = performance.now()
           request.socket.once('close', () => resolve(performance.now() - begun))
-          return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
+          return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) }, '127.0.0.1')
         },
       },
       { silentSeconds },

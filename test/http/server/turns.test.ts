@@ -1,0 +1,173 @@
+import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Turns } from '../../../src/http/async/turns.ts'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import type { OutgoingResponse } from '../../../src/http/cache/encoded-response.ts'
+import { versionWaiter } from '../../../src/http/middleware/min-data-version.ts'
+import { createTracing } from '../../../src/http/middleware/tracing.ts'
+import { createSharedCapacity } from '../../../src/http/server/capacity/shared-capacity.ts'
+import { type AdapterOptions, nodeAdapter } from '../../../src/http/server/node-adapter.ts'
+import { connectionLimits, defaultHttpLimits } from '../../../src/limits.ts'
+import { type Deferred, deferred } from '../../support/deferred.ts'
+import { type RawConnection, rawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+
+const { turnMilliseconds } = connectionLimits
+/** Each piece of work takes a millisecond: one iteration has time for so many of them, and the one that it ends with. */
+const maxOfIteration = turnMilliseconds + 1
+const clients = 60
+const behind = 3
+
+const empty: OutgoingResponse = { status: 200, headers: ['content-length', '0'], bytes: null }
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+const nothing = (): void => undefined
+
+function work(): void {
+  const until = performance.now() + 1
+  while (performance.now() < until);
+}
+
+/** Counts events by the iteration of the event loop in which they come. */
+function countByIteration(): { count: () => void; readonly most: number; end: () => void } {
+  let [ofIteration, most, isOver] = [0, 0, false]
+  void (async () => {
+    for (; !isOver; ofIteration = 0) await nextIteration()
+  })()
+  return {
+    count: () => void (most = Math.max(most, ++ofIteration)),
+    get most() {
+      return most
+    },
+    end: () => void (isOver = true),
+  }
+}
+
+let server: TestServer | undefined
+const connections: RawConnection[] = []
+let counted = countByIteration()
+afterEach(async () => {
+  counted.end()
+  for (const { socket } of connections.splice(0)) socket.destroy()
+  await server?.close()
+})
+
+/** A gateway whose `/shared` is answered to all requests at the same moment. */
+async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Promise<Deferred> {
+  const shared = deferred()
+  const listener = nodeAdapter({
+    limits: defaultHttpLimits,
+    capacity: createSharedCapacity(defaultHttpLimits),
+    turns: new Turns(turnMilliseconds),
+    begin: createTracing({ report: nothing }),
+    handle: (exchange) => (exchange.request.path === '/shared' ? shared.promise.then(() => empty) : handle(exchange)),
+    trustedProxies: 0,
+  })
+  server = await serverOf({
+    listener: (request, response) => {
+      const end = response.end.bind(response) as () => typeof response
+      if (onEnd !== undefined) response.end = () => (onEnd(), end())
+      return listener(request, response)
+    },
+  })
+  return shared
+}
+
+/** Sends these paths on connections of their own, and waits until all requests have begun. */
+async function send(paths: readonly string[]): Promise<void> {
+  for (let client = 0; client < clients; client++) {
+    const connection = await rawConnection(server?.port ?? 0)
+    connections.push(connection)
+    connection.send(paths.map(get).join(''))
+  }
+  await expect.poll(() => server?.running()).toBe(clients * paths.length)
+  counted = countByIteration()
+}
+
+describe('requests whose responses are ready at the same moment', () => {
+  test('let the event loop go on between the requests that were pipelined behind them, which stay in order', async () => {
+    const ofClient = new Map<unknown, string[]>()
+    const shared = await gateway(({ request }) => {
+      const { socket } = request as unknown as { socket: unknown }
+      ofClient.set(socket, [...(ofClient.get(socket) ?? []), request.path])
+      counted.count()
+      work()
+      return empty
+    })
+    const paths = Array.from({ length: behind }, (_, index) => `/${index}`)
+    await send(['/shared', ...paths])
+    shared.resolve()
+    await expect.poll(() => server?.running()).toBe(0)
+    expect([...ofClient.values()]).toEqual(Array.from({ length: clients }, () => paths))
+    expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
+  })
+
+  test('count what follows the start of each, too', async () => {
+    const shared = await gateway(async () => {
+      for (let hop = 0; hop < 5; hop++) await Promise.resolve()
+      counted.count()
+      work()
+      return empty
+    })
+    await send(['/shared', '/behind'])
+    shared.resolve()
+    await expect.poll(() => server?.running()).toBe(0)
+    expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
+  })
+
+  test('let the event loop go on while they are sent', async () => {
+    const shared = await gateway(
+      () => empty,
+      () => {
+        counted.count()
+        work()
+      },
+    )
+    await send(['/shared'])
+    shared.resolve()
+    await expect.poll(() => server?.running()).toBe(0)
+    expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
+  })
+})
+
+test('requests that waited for the same commit let the event loop go on between them', async () => {
+  const data = new DataVersions()
+  data.listening(true)
+  data.committed({ version: '1.5', newestTs: null })
+  const waitFor = versionWaiter(data, () => Promise.resolve(null), nothing, new Turns(turnMilliseconds))
+  const waiting = Array.from({ length: clients }, async () => {
+    expect(await waitFor('2.6', 'sender', nothing)).toBeNull()
+    counted.count()
+    work()
+  })
+  counted = countByIteration()
+  data.committed({ version: '2.6', newestTs: null })
+  await Promise.all(waiting)
+  expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
+})
+
+describe('turns', () => {
+  test('alternate between senders, and keep the order of each', async () => {
+    const turns = new Turns(1)
+    const taken: string[] = []
+    const take = async (sender: string, number: number): Promise<void> => {
+      await turns.next(sender)
+      taken.push(`${sender}${number}`)
+      work()
+    }
+    await Promise.all([take('a', 1), take('a', 2), take('a', 3), take('b', 1), take('b', 2)])
+    expect(taken).toEqual(['a1', 'b1', 'a2', 'b2', 'a3'])
+  })
+
+  test('are free again in the next iteration, and not before those that wait', async () => {
+    const turns = new Turns(1)
+    expect(turns.isFree()).toBe(true)
+    work()
+    expect(turns.isFree()).toBe(false)
+    await wait(5)
+    expect(turns.isFree()).toBe(true)
+    const waiting = turns.next('a')
+    expect(turns.isFree()).toBe(false)
+    await waiting
+  })
+})
