@@ -2,20 +2,31 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { BoundedRequest, RequestConnection } from './bounded-request.ts'
 import type { AdmittedConnection } from './connection-limits.ts'
+import { Budget } from './capacity/budget.ts'
 import { pauseWhile } from './pause-while.ts'
 
 export interface PipelineLimits {
   /** Maximum number of requests of one connection that are started: read, and answered one after the other. */
   readonly pipelined: number
+  /** Maximum number of started requests of all connections together, without the oldest of each. */
+  readonly pipelinedInAll: number
   /** Maximum number of requests of one connection that were read and wait for earlier ones. */
   readonly waitingRequests: number
   /** Maximum number of waiting requests of all connections together. */
   readonly waitingInAll: number
 }
 
-/** Number of requests of all connections that wait for earlier ones on their own connection. */
-export interface Waiting {
-  count: number
+/** Requests of all connections behind earlier ones on their own connection. One sender may have half of what the others leave. */
+export interface PipelineCapacity {
+  /** Those that are started. */
+  readonly started: Budget
+  /** Those that wait. */
+  readonly waiting: Budget
+}
+
+/** Creates the capacity of a server. */
+export function createPipelineCapacity({ pipelinedInAll, waitingInAll }: PipelineLimits): PipelineCapacity {
+  return { started: new Budget(pipelinedInAll), waiting: new Budget(waitingInAll) }
 }
 
 type Response = ServerResponse<BoundedRequest>
@@ -24,7 +35,8 @@ type Response = ServerResponse<BoundedRequest>
  * A client's connection. Begins a few of the requests pipelined on it (RFC 9112, section 9.3.2), and stops reading
  * while others wait, so that TCP flow control applies to the client.
  *
- * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here before they begin.
+ * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here before they begin:
+ * until an earlier one is answered, where the limits allow so many of all connections, and at the latest until all are.
  * A connection with more waiting requests than the limits allow is closed. Bytes that are not a valid request are
  * refused in order, after the responses to earlier requests.
  */
@@ -39,7 +51,7 @@ export class Connection implements RequestConnection {
   isStreaming = false
   readonly #socket: Socket
   readonly #limits: PipelineLimits
-  readonly #waitingInAll: Waiting
+  readonly #capacity: PipelineCapacity
   readonly #begin: (response: Response) => void
   #waiting: Response[] = []
   /** Response to the request read last, perhaps incompletely. */
@@ -56,17 +68,17 @@ export class Connection implements RequestConnection {
   constructor(
     socket: Socket,
     limits: PipelineLimits,
-    waitingInAll: Waiting,
+    capacity: PipelineCapacity,
     readonly admitted: AdmittedConnection,
     begin: (response: Response) => void,
   ) {
     this.#socket = socket
     this.#limits = limits
-    this.#waitingInAll = waitingInAll
+    this.#capacity = capacity
     this.#begin = begin
     pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
     socket.once('close', () => {
-      waitingInAll.count -= this.#waiting.length
+      capacity.waiting.giveBack(admitted.sender, this.#waiting.length)
       this.#waiting = []
       // Node emits `close` only on the response at the head of the pipeline.
       setImmediate(() => {
@@ -82,8 +94,8 @@ export class Connection implements RequestConnection {
     if (this.isStreaming) return void this.#socket.destroy()
     response.req.clientConnection = this
     this.#newest = response
-    if (this.#waiting.length === 0 && this.running.length < this.#limits.pipelined) this.#run(response)
-    else if (this.#mayWait()) this.#wait(response)
+    if (this.#waiting.length === 0 && this.#takeStart()) this.#run(response)
+    else if (this.#takeWait()) this.#wait(response)
     else this.#socket.destroy()
   }
 
@@ -132,24 +144,30 @@ export class Connection implements RequestConnection {
     socket.end(this.#refusal, () => socket.destroy())
   }
 
-  #mayWait(): boolean {
-    const { waitingRequests, waitingInAll } = this.#limits
-    return this.#waiting.length < waitingRequests && this.#waitingInAll.count < waitingInAll
+  /** Takes the capacity to start a request; the oldest of the connection takes none. */
+  #takeStart(): boolean {
+    if (this.running.length === 0) return true
+    return this.running.length < this.#limits.pipelined && this.#capacity.started.take(this.admitted.sender, 1)
+  }
+
+  /** Takes the capacity to let a request wait. */
+  #takeWait(): boolean {
+    return this.#waiting.length < this.#limits.waitingRequests && this.#capacity.waiting.take(this.admitted.sender, 1)
   }
 
   #wait(response: Response): void {
     this.#waiting.push(response)
-    this.#waitingInAll.count++
     this.#socket.pause()
   }
 
   #run(response: Response): void {
     this.running.push(response)
-    response.on('close', () => {
+    response.once('close', () => {
       this.running.splice(this.running.indexOf(response), 1)
+      if (this.running.length > 0) this.#capacity.started.giveBack(this.admitted.sender, 1)
       // An idle connection retains no request.
       if (this.#newest === response && response.req.complete) this.#newest = null
-      if (this.#waiting.length > 0) this.#runNext()
+      while (this.#waiting.length > 0 && this.#takeStart()) this.#runNext()
       if (this.#refusal !== null) this.#refuseInTurn()
       if (this.isClosing) this.#socket.end()
     })
@@ -158,7 +176,7 @@ export class Connection implements RequestConnection {
 
   #runNext(): void {
     const next = this.#waiting.shift() as Response
-    this.#waitingInAll.count--
+    this.#capacity.waiting.giveBack(this.admitted.sender, 1)
     if (this.#waiting.length === 0 && this.#refusal === null) this.#socket.resume()
     this.#run(next)
   }

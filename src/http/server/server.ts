@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
 import { BoundedRequest } from './bounded-request.ts'
-import { Connection } from './connection.ts'
+import { Connection, createPipelineCapacity } from './connection.ts'
 import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
 import { createReadPacing } from './pacing/read-pacing.ts'
 import { refusalOfBytes, refusalOfTunnel } from './unread-refusals.ts'
@@ -63,7 +63,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   const open = new Set<Socket>()
   /** Connections that are parsed. */
   const connections = new Map<Socket, Connection>()
-  const waitingInAll = { count: 0 }
+  const capacity = createPipelineCapacity(limits)
   const admission = createConnectionLimits({
     most: connectionsWithin(limits.connections, options.descriptorsElsewhere ?? 0),
     maxWithStreams: connectionsWithin(limits.connections + liveLimits.connections, options.descriptorsElsewhere ?? 0),
@@ -136,7 +136,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     open.add(socket)
     pacing.add(socket, () => {
       beginParsing?.call(server, socket)
-      connections.set(socket, new Connection(socket, limits, waitingInAll, admitted, begin))
+      connections.set(socket, new Connection(socket, limits, capacity, admitted, begin))
     })
     socket.once('close', () => {
       open.delete(socket)

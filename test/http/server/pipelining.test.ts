@@ -106,7 +106,7 @@ describe('requests that one connection sends without waiting for answers', () =>
   })
 
   test('wait on all connections together up to a bound; beyond it the connection that brings more is cut', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
+    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     const port = server?.port ?? 0
     const [second, third] = [await rawConnection(port), await rawConnection(port)]
     const send = (connection: RawConnection, name: string, count: number): void =>
@@ -138,8 +138,58 @@ describe('requests that one connection sends without waiting for answers', () =>
     for (const { socket } of [first, second, fourth]) socket.destroy()
   })
 
+  test('wait on the connections of one address up to half of what others leave', async () => {
+    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
+    const port = server?.port ?? 0
+    first.send(
+      paths(1 + 5)
+        .map(get)
+        .join(''),
+    )
+    await expect.poll(() => begun).toEqual(['/0'])
+    const [second, other] = [await rawConnection(port), await rawConnection(port, '127.0.0.2')]
+    second.send(get('/second/0') + get('/second/1'))
+    expect(await second.closed).toBe('')
+    other.send(get('/other/0') + get('/other/1'))
+    for (const path of ['/other/0', '/other/1']) {
+      await expect.poll(() => running.has(path)).toBe(true)
+      running.get(path)?.end(`answer to ${path};`)
+    }
+    await other.receives(/answer to \/other\/1;/)
+    for (const { socket } of [first, other]) socket.destroy()
+  })
+
+  test('are begun on all connections together up to a bound, half of it for one address; the others wait', async () => {
+    const { connection: first, running, begun } = await held({ pipelined: 4, pipelinedInAll: 8 })
+    const port = server?.port ?? 0
+    const open = [first, await rawConnection(port), await rawConnection(port), await rawConnection(port, '127.0.0.2')]
+    const [, second, third, other] = open as [RawConnection, RawConnection, RawConnection, RawConnection]
+    const send = async (connection: RawConnection, name: string, begins: number): Promise<void> => {
+      const asked = paths(4).map((path) => `/${name}${path}`)
+      connection.send(asked.map(get).join(''))
+      await expect.poll(() => begun.filter((path) => path.startsWith(`/${name}/`))).toEqual(asked.slice(0, begins))
+    }
+    await send(first, 'first', 4)
+    // The oldest of a connection is begun, whatever the others have.
+    await send(second, 'second', 1 + 1)
+    await send(other, 'other', 1 + 2)
+    await send(third, 'third', 1)
+
+    for (const [name, connection] of Object.entries({ third, other, second })) {
+      for (const path of paths(4).map((each) => `/${name}${each}`)) {
+        await expect.poll(() => running.has(path)).toBe(true)
+        running.get(path)?.end(`answer to ${path};`)
+      }
+      await connection.receives(new RegExp(`answer to /${name}/3;`))
+    }
+    first.socket.destroy()
+    await expect.poll(() => server?.running()).toBe(0)
+    await send(second, 'again', 4)
+    for (const { socket } of open) socket.destroy()
+  })
+
   test('make room for others when a stream is begun before them, and are not begun', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
+    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     first.send(
       paths(1 + 5)
         .map(get)
@@ -171,7 +221,7 @@ describe('requests that one connection sends without waiting for answers', () =>
   })
 
   test('make room for others when their connection is cut before they are begun', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
+    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     const send = (connection: RawConnection, asked: readonly string[]): void => connection.send(asked.map(get).join(''))
     send(first, paths(1 + 5 + 1))
     await first.closed
