@@ -48,6 +48,14 @@ interface Run {
   readonly waiting: Waiting
 }
 
+/** The productions in progress of one key. */
+interface RunsOfKey {
+  /** Each sender joins its own. */
+  readonly bySender: Map<string, Run>
+  /** The one that other senders join. */
+  shared: Run
+}
+
 /** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
 const overheadBytes = 1_000
 /** Size of a tag in bytes: an address and its list entry. */
@@ -65,7 +73,7 @@ interface Entry {
  * @param bytes size limit; 0 disables the cache
  */
 export function createResponseCache(bytes: number): ResponseCache {
-  const runs = new Map<string, Run>()
+  const runs = new Map<string, RunsOfKey>()
   const history = new TagHistory()
   const counts = { hits: 0, misses: 0, dropped: 0 }
   let isEnabled = false
@@ -95,9 +103,7 @@ export function createResponseCache(bytes: number): ResponseCache {
   }
 
   function begin(key: string, sender: string, make: Make): Run {
-    const close = (): void => {
-      if (runs.get(key) === run) runs.delete(key)
-    }
+    const close = (): void => remove(key, run)
     const waiting = new Waiting()
     const making = make((giveUp) => {
       waiting.giveUp = () => {
@@ -106,8 +112,21 @@ export function createResponseCache(bytes: number): ResponseCache {
       }
     })
     const run = { sender, finished: finish(key, making).finally(close), waiting }
-    runs.set(key, run)
+    const ofKey = runs.get(key) ?? { bySender: new Map<string, Run>(), shared: run }
+    ofKey.bySender.set(sender, run)
+    ofKey.shared = run
+    runs.set(key, ofKey)
     return run
+  }
+
+  function remove(key: string, run: Run): void {
+    const ofKey = runs.get(key)
+    // After a change others may have begun.
+    if (ofKey?.bySender.get(run.sender) !== run) return
+    ofKey.bySender.delete(run.sender)
+    const [oldest] = ofKey.bySender.values()
+    if (oldest === undefined) runs.delete(key)
+    else if (ofKey.shared === run) ofKey.shared = oldest
   }
 
   async function sharedWithOther(run: Run, key: string, sender: string, onDisconnect: OnDisconnect, make: Make) {
@@ -115,8 +134,7 @@ export function createResponseCache(bytes: number): ResponseCache {
     const shared = await within(sharedMilliseconds, run.finished)
     if (shared !== null && shared.status !== 503) return shared
     leave()
-    const newest = runs.get(key)
-    const own = newest?.sender === sender ? newest : begin(key, sender, make)
+    const own = runs.get(key)?.bySender.get(sender) ?? begin(key, sender, make)
     own.waiting.join(onDisconnect)
     return own.finished
   }
@@ -130,8 +148,11 @@ export function createResponseCache(bytes: number): ResponseCache {
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished
       const known = runs.get(key)
-      if (known !== undefined && known.sender !== sender) return sharedWithOther(known, key, sender, onDisconnect, make)
-      const run = known ?? begin(key, sender, make)
+      const own = known?.bySender.get(sender)
+      if (known !== undefined && own === undefined) {
+        return sharedWithOther(known.shared, key, sender, onDisconnect, make)
+      }
+      const run = own ?? begin(key, sender, make)
       run.waiting.join(onDisconnect)
       return run.finished
     },

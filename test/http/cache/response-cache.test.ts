@@ -158,6 +158,43 @@ describe('an answer', () => {
   })
 })
 
+test('each sender joins its own production in progress, others the newest, or the oldest where that has ended', async () => {
+  const cache = listening()
+  const begun: { readonly by: string; readonly resolve: (finished: EncodedResponse) => void }[] = []
+  const ask = async (by: string): Promise<string> => {
+    const answered = cache.answer('key', by, noLeave, () => {
+      const { promise, resolve } = deferred<EncodedResponse>()
+      begun.push({ by, resolve })
+      return promise
+    })
+    return (await answered).bytes.toString()
+  }
+  const senders = (): string[] => begun.map(({ by }) => by)
+  const finish = async (index: number): Promise<void> => begun[index]?.resolve(await made(`production ${index}`, null))
+
+  const first = [ask('a'), ask('b')]
+  // Another's production is awaited briefly.
+  await expect.poll(senders).toEqual(['a', 'b'])
+  const second = [ask('a'), ask('b'), ask('a'), ask('c')]
+  expect(senders()).toEqual(['a', 'b'])
+  await finish(1)
+  expect(await Promise.all([first[1], second[1], second[3]])).toEqual(['production 1', 'production 1', 'production 1'])
+  const third = [ask('a'), ask('d')]
+  expect(senders()).toEqual(['a', 'b'])
+  await finish(0)
+  expect(await Promise.all([first[0], second[0], second[2], ...third])).toEqual(Array(5).fill('production 0'))
+
+  void ask('a')
+  cache.committed({ tags: ['other'] })
+  const fresh = ask('a')
+  expect(senders()).toEqual(['a', 'b', 'a', 'a'])
+  await finish(2)
+  const joined = ask('a')
+  expect(senders()).toHaveLength(4)
+  await finish(3)
+  expect(await Promise.all([fresh, joined])).toEqual(['production 3', 'production 3'])
+})
+
 describe('while changes are not heard of', () => {
   test('nothing is kept, nor served', async () => {
     const cache = createResponseCache(plenty)
