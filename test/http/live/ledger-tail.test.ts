@@ -14,6 +14,7 @@ import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 import { LedgerFollower } from '../../../src/http/live/ledger/ledger-follower.ts'
 import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
 import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
+import { RowNotReady } from '../../../src/http/live/ledger/unreadable-rows.ts'
 import { type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -283,6 +284,57 @@ test('older rows that cannot be read are reported once, and read again after pau
     await settled(60_000)
     for (const { written } of clients) expect(written.at(-1)).toBe('fresh')
     expect(new Set(clients.map(({ written }) => written.join()))).toHaveProperty('size', 1)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test.each([
+  ['that have just come', 2],
+  ['that are older', 3],
+])('rows %s and cannot be produced are reported once, and produced again after pauses that grow', async (_, seq) => {
+  const newest = { seq: 1 }
+  const { tail, commit, data, report } = tailOf({ ledgerWindow: 1 }, newest)
+  commit()
+  const error = new Error('XX001: invalid page in block 7')
+  const frame = vi.fn<Frame>(() => Promise.reject(error))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const settled = async (milliseconds: number): Promise<void> => {
+      vi.advanceTimersByTime(milliseconds)
+      for (let times = 0; times < 20; times++) await setImmediate()
+    }
+    const { written } = follow(tail, data, 'one', behind(1), frame)
+    await settled(0)
+    newest.seq = seq
+    commit()
+    await settled(0)
+    const counts = [frame.mock.calls.length]
+    for (const seconds of [1, 2, 4, 8]) {
+      commit()
+      await settled(1_000 * seconds - 100)
+      counts.push(frame.mock.calls.length)
+      await settled(100)
+      counts.push(frame.mock.calls.length)
+    }
+    expect(counts).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5])
+    expect(report.mock.calls).toEqual([[error]])
+    // An outage passes by waiting.
+    frame.mockRejectedValue(new RowNotReady())
+    await settled(16_000)
+    frame.mockClear()
+    await settled(1_000)
+    await settled(1_000)
+    expect(frame).toHaveBeenCalledTimes(2)
+    frame.mockImplementation(row)
+    await settled(1_000)
+    const rows = Array.from({ length: (seq - 1) * rowsEach }, () => 'row')
+    expect(written).toEqual(['stale', ...rows, 'fresh'])
+    frame.mockRejectedValue(error)
+    newest.seq++
+    commit()
+    await settled(0)
+    expect(report).toHaveBeenCalledTimes(2)
   } finally {
     vi.useRealTimers()
   }

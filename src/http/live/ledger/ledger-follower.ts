@@ -9,7 +9,7 @@ import { AwaitedPosition } from './awaited-position.ts'
 import type { RowFormat, RowFrames } from './row-frames.ts'
 import { endOf, type Follower, type Following } from './following.ts'
 import type { LedgerTail } from './ledger-tail.ts'
-import { PageUnreadable } from './unreadable-pages.ts'
+import { RowsUnreadable, throwUnreadable } from './unreadable-rows.ts'
 import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
 
 export interface FollowerOptions {
@@ -107,9 +107,9 @@ export class LedgerFollower implements Follower, Resumable {
   }
 
   #retryAfter(error: unknown): void {
-    this.#isResting = error instanceof PageUnreadable
+    this.#isResting = error instanceof RowsUnreadable
     const { unreadable } = this.#options.tail
-    const milliseconds = error instanceof PageUnreadable ? unreadable.failed(this, error) : retryMilliseconds
+    const milliseconds = error instanceof RowsUnreadable ? unreadable.failed(this, error) : retryMilliseconds
     this.#retry = setTimeout(() => {
       this.#isResting = false
       this.advance()
@@ -135,15 +135,15 @@ export class LedgerFollower implements Follower, Resumable {
     if (this.#awaited.isAhead(position)) return this.#await(position)
     const vaults = filter.vaults && [...filter.vaults]
     const isWanted = (): boolean => !this.#isClosed
-    return tail.read(sender, position, vaults, isWanted, (read, turn) => {
-      tail.unreadable.passed(this)
-      return read === 'beyond' ? this.#await(position) : this.#take(read, turn)
-    })
+    return tail.read(sender, position, vaults, isWanted, (read, turn) =>
+      read === 'beyond' ? this.#await(position) : this.#take(read, turn),
+    )
   }
 
   /** Waits for a server that lags behind the position of the stream. */
   #await(position: LedgerPosition): Promise<boolean> {
-    const { connection, format } = this.#options
+    const { connection, format, tail } = this.#options
+    tail.unreadable.passed(this)
     if (!this.#isClosed) this.#awaited.wait(position)
     if (this.#awaited.isLate) connection.sendStale(format.staleFrame)
     return Promise.resolve(false)
@@ -153,11 +153,12 @@ export class LedgerFollower implements Follower, Resumable {
     const { connection, filter, format, tail } = this.#options
     if (this.#isClosed) return false
     this.#awaited.end()
-    if (following === 'lost' || following === 'beyond') return this.#reset()
-    if (following !== null) {
+    if (typeof following === 'object' && following !== null) {
       const { commits } = following
       return this.#write(wantedRows(commits, filter), endOf(commits), turn)
     }
+    tail.unreadable.passed(this)
+    if (following !== null) return this.#reset()
     if (tail.isStale) connection.sendStale(format.staleFrame)
     else if (connection.hasSentStale) {
       connection.hasSentStale = false
@@ -173,14 +174,15 @@ export class LedgerFollower implements Follower, Resumable {
    * @param turn without one, no other stream waits for it to end
    */
   async #write(wanted: WantedRow[], end: LedgerPosition | null, turn?: Cancellation): Promise<boolean> {
-    const { connection, format, frames, onDelivery } = this.#options
+    const { connection, format, frames, onDelivery, tail } = this.#options
     turn?.addEventListener('abort', { handleEvent: () => void (wanted.length = 0) })
     while (wanted.length > 0) {
       const some = wanted.splice(0, this.#rowsAtOnce)
       const framed = await Promise.all(
         some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format, this.#closing) })),
-      )
+      ).catch(throwUnreadable)
       if (this.#isClosed) return false
+      tail.unreadable.passed(this)
       const longest = Math.max(1, ...framed.map(({ frame }) => frame.length))
       this.#rowsAtOnce = Math.max(1, Math.min(liveLimits.rowsAtOnce, Math.floor(liveLimits.rowBytesAtOnce / longest)))
       for (const { seq, version, row, frame } of framed) {

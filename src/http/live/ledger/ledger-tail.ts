@@ -7,7 +7,7 @@ import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import { endOf, type Follower, type Following, isSamePlace } from './following.ts'
 import { inTurn } from './turn.ts'
-import { throwUnreadable, UnreadablePages } from './unreadable-pages.ts'
+import { throwUnreadable, UnreadableRows } from './unreadable-rows.ts'
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
@@ -47,13 +47,13 @@ export class LedgerTail {
   /** Failures of the reads of new commits, and of the end for a stream. */
   readonly #failures: FailureReport
   readonly #failuresOfEnds: FailureReport
-  /** Streams whose reads of older commits fail. */
-  readonly unreadable: UnreadablePages
+  /** Streams whose next rows cannot be read or produced. */
+  readonly unreadable: UnreadableRows
 
   constructor({ log, data, limits, fanOut, report }: LedgerTailOptions) {
     this.#failures = new FailureReport(report)
     this.#failuresOfEnds = new FailureReport(report)
-    this.unreadable = new UnreadablePages(report)
+    this.unreadable = new UnreadableRows(report)
     this.#log = log
     this.#data = data
     this.#limits = limits
@@ -125,7 +125,7 @@ export class LedgerTail {
    * @param vaults that the stream is about; null for all
    * @param isWanted tells in its turn whether it is still open: else nothing is read
    * @param take writes them; called with null if there are none yet. When its turn is aborted it must not keep them any more
-   * @throws {PageUnreadable} where they cannot be read although the database answers
+   * @throws {RowsUnreadable} where they cannot be read although the database answers
    */
   async read<Result>(
     sender: string,

@@ -10,7 +10,7 @@ export interface RowFormat {
   readonly name: string
   /** By whose share of admission control its frames are made: others wait for one a short time only. */
   readonly sender: string
-  /** Makes the frame of a row, unless it is cancelled; rejects if the database is away. */
+  /** Makes the frame of a row, unless it is cancelled; rejects with `RowNotReady` if the database is away. */
   readonly frame: (row: StreamedRow, signal: Cancellation) => Promise<Buffer>
   /** Tells that the position is lost, and where the stream goes on; whether it ends instead. */
   readonly reset: (position: string) => { readonly frame: Buffer; readonly isEnd: boolean }
@@ -83,7 +83,8 @@ export class RowFrames {
     throwIfCancelled(closing)
     const newest = this.#making.get(key)
     const own = newest?.sender === format.sender ? newest : this.#make(key, row, format)
-    return Promise.any([other, join(own, closing)])
+    const ofOwn = join(own, closing)
+    return Promise.any([other, ofOwn]).catch(() => ofOwn)
   }
 
   #make(key: string, row: StreamedRow, { sender, frame }: RowFormat): Making {

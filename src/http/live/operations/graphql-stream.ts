@@ -19,6 +19,7 @@ import type { LiveSource } from '../keys/live-source.ts'
 import type { LiveKeys } from '../keys/live-keys.ts'
 import { noRoom, openAt, type Opening } from '../keys/opening.ts'
 import type { RowFormat } from '../ledger/row-frames.ts'
+import { RowNotReady } from '../ledger/unreadable-rows.ts'
 import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
 import { type SentOperation, sentOperation } from './sent-operation.ts'
@@ -163,7 +164,7 @@ function rowFormat(
     frame: async (row, signal) => {
       const context = { ...operations.context, sender, signal }
       const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, context)
-      if (status === 503) throw new Error('The row can be told later.')
+      if (status === 503) throw new RowNotReady('The row can be told later.')
       return eventFrame({ event: 'next', id: row.cursor, data: body })
     },
     reset: (version) => ({ frame: ending(lostPosition(version)), isEnd: true }),

@@ -8,6 +8,7 @@ import type { Answer } from '../../../rest/problem.ts'
 import { graphqlAnswer } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
 import { liveSender } from '../keys/evaluate.ts'
+import { RowNotReady } from '../ledger/unreadable-rows.ts'
 
 /** A subscription that was checked: its field, and its variables, coerced. */
 export interface CheckedSubscription extends SubscribedField {
@@ -26,7 +27,8 @@ export interface LiveOperations {
   /**
    * Runs one of the gateway's own subscriptions for an event.
    * @returns JSON text of its body
-   * @throws if it fails
+   * @throws an unexpected error, which is not reported yet
+   * @throws {RowNotReady} if it fails for a reason that passes by waiting
    */
   body(document: FixedDocument, value: unknown, signal: Cancellation): Promise<string>
   /** Context of the work that all streams share. */
@@ -81,8 +83,14 @@ export function liveOperations(
     },
 
     async body(document, value, signal) {
-      const { body, errors } = await executor.runFixed(document, {}, { ...shared, signal }, { value })
-      if (body === null || errors !== undefined) throw new Error(errors?.[0]?.message ?? 'There is no such body.')
+      const unexpected: unknown[] = []
+      const report = (error: unknown): string => {
+        unexpected.push(error)
+        return liveSender
+      }
+      const { body, errors } = await executor.runFixed(document, {}, { ...shared, signal, report }, { value })
+      if (unexpected.length > 0) throw unexpected[0]
+      if (body === null || errors !== undefined) throw new RowNotReady(errors?.[0]?.message)
       return body
     },
   }

@@ -1,24 +1,29 @@
 import { isTransient } from '../../../graphql/execution/errors.ts'
 import { FailureReport } from '../../async/failure-report.ts'
 
-/** Older rows that cannot be read, for a reason that does not pass by waiting alone, as an outage does. */
-export class PageUnreadable extends Error {
+/** Rows that cannot be read or produced, for a reason that does not pass by waiting alone, as an outage does. */
+export class RowsUnreadable extends Error {
   constructor(cause: unknown) {
-    super('Older rows of the ledger cannot be read.', { cause })
-    this.name = 'PageUnreadable'
+    super('Rows of the ledger cannot be read.', { cause })
+    this.name = 'RowsUnreadable'
   }
 }
 
-/** @throws the error of a read, as {@link PageUnreadable} unless it passes by waiting */
-export function throwUnreadable(error: unknown): never {
-  throw isTransient(error) ? error : new PageUnreadable(error)
+/** A row that cannot be produced now, for a reason that passes by waiting. */
+export class RowNotReady extends Error {
+  override readonly name = 'RowNotReady'
 }
 
-/** Delays before such a read is made again, in milliseconds: the first one, and the longest. */
+/** @throws the error of reading or producing rows, as {@link RowsUnreadable} unless it passes by waiting */
+export function throwUnreadable(error: unknown): never {
+  throw isTransient(error) || error instanceof RowNotReady ? error : new RowsUnreadable(error)
+}
+
+/** Delays before such rows are read again, in milliseconds: the first one, and the longest. */
 const pauses = { first: 1_000, longest: 60_000 } as const
 
-/** The streams whose older rows cannot be read: the first failure is reported, and no more until all have been read. */
-export class UnreadablePages {
+/** The streams whose rows cannot be read: the first failure is reported, and no more until all have been read. */
+export class UnreadableRows {
   /** Number of failures in a row, by stream. */
   readonly #failuresOf = new Map<object, number>()
   readonly #report: FailureReport
@@ -28,7 +33,7 @@ export class UnreadablePages {
   }
 
   /** Notes a failure, and returns the delay before the next read of this stream, in milliseconds. */
-  failed(stream: object, { cause }: PageUnreadable): number {
+  failed(stream: object, { cause }: RowsUnreadable): number {
     const failures = this.#failuresOf.get(stream) ?? 0
     this.#failuresOf.set(stream, failures + 1)
     this.#report.failed(cause)
