@@ -73,6 +73,11 @@ async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Pr
   return shared
 }
 
+/** Waits until so many requests run. */
+async function areRunning(requests: number): Promise<void> {
+  await expect.poll(() => server?.running(), { timeout: 20_000 }).toBe(requests)
+}
+
 /** Sends these paths on connections of their own, and waits until all requests have begun. */
 async function send(paths: readonly string[]): Promise<void> {
   for (let client = 0; client < clients; client++) {
@@ -80,7 +85,7 @@ async function send(paths: readonly string[]): Promise<void> {
     connections.push(connection)
     connection.send(paths.map(get).join(''))
   }
-  await expect.poll(() => server?.running()).toBe(clients * paths.length)
+  await areRunning(clients * paths.length)
   counted = countByIteration()
 }
 
@@ -97,7 +102,7 @@ describe('requests whose responses are ready at the same moment', () => {
     const paths = Array.from({ length: behind }, (_, index) => `/${index}`)
     await send(['/shared', ...paths])
     shared.resolve()
-    await expect.poll(() => server?.running()).toBe(0)
+    await areRunning(0)
     expect([...ofClient.values()]).toEqual(Array.from({ length: clients }, () => paths))
     expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
   })
@@ -111,7 +116,7 @@ describe('requests whose responses are ready at the same moment', () => {
     })
     await send(['/shared', '/behind'])
     shared.resolve()
-    await expect.poll(() => server?.running()).toBe(0)
+    await areRunning(0)
     expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
   })
 
@@ -125,7 +130,7 @@ describe('requests whose responses are ready at the same moment', () => {
     )
     await send(['/shared'])
     shared.resolve()
-    await expect.poll(() => server?.running()).toBe(0)
+    await areRunning(0)
     expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
   })
 })
