@@ -1,6 +1,6 @@
 import { type Address, getAddress, type Hex } from 'viem'
 import { type Header, type ChainLog, sortLogs } from './rpc/block.ts'
-import { hasBloom, mayHaveLogsOf, mayMatch, readAllLogs } from './rpc/bloom.ts'
+import { hasBloom, mayHaveLogsOf, mayMatch, readAllLogs, readMatchingLogs } from './rpc/bloom.ts'
 import { BlockState } from './rpc/multicall.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
 import { arrivalsIn, type Holdings } from './positions/holdings.ts'
@@ -115,7 +115,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     await venues.locate(new BlockState(rpc, multicall, last), ids)
     const filters = venues.changesOf(ids)
     const read = (block: Header): Promise<ChainLog[][]> =>
-      rpc.askAt(block, (node) => Promise.all(filters.map((filter) => node.logsOf(filter, block.hash))))
+      rpc.askAt(block, (node) => Promise.all(filters.map((filter) => readMatchingLogs(node, filter, block))))
     return (await Promise.all(blocks.slice(0, -1).map(read))).flat(2)
   }
 
@@ -165,9 +165,9 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     }
   }
 
-  async function readLogsOf(node: Node, { hash }: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
+  async function readLogsOf(node: Node, block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
     const lists = inChunks(addresses, maxAddresses).map((address) =>
-      node.logsOf({ address, topics: [topicsNow()] }, hash),
+      readMatchingLogs(node, { address, topics: [topicsNow()] }, block),
     )
     return (await Promise.all(lists)).flat()
   }

@@ -1,6 +1,9 @@
-import { type Address, hexToNumber, toEventSelector } from 'viem'
+import { type Address, hexToNumber, padHex, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { NodeFault } from '../../src/chain/errors.ts'
 import { chainFeed } from '../../src/chain/feed.ts'
+import { readMatchingLogs } from '../../src/chain/rpc/bloom.ts'
+import { connectNode, type LogFilter } from '../../src/chain/rpc/node.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
@@ -9,6 +12,7 @@ import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
 import { chainJson, linesOf, optionsOf, type Said, shortFaultTimes } from './support/reading.ts'
 
+const tooMany = 'query returned more than 10000 results'
 const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
 
 interface LogRequest {
@@ -114,13 +118,73 @@ describeOnChain('a reader of nodes with odd ways', () => {
       if (request.method !== 'eth_getLogs' || blockHash === undefined) return pass()
       if (Object.keys(filter).length === 0) {
         refused++
-        return { error: { code: -32_005, message: 'query returned more than 10000 results' } }
+        return { error: { code: -32_005, message: tooMany } }
       }
       const answer = await pass()
       return 'result' in answer ? { result: withoutOneDeposit(answer.result as Log[]) } : answer
     }
     expect(await linesOf(jsonOf(proxy.url), [], shortFaultTimes)).toEqual(right)
     expect(refused).toBeGreaterThan(1)
+  })
+
+  test.each([
+    ['of blocks', 0, 4],
+    ['of blocks and ranges', Infinity, 6],
+  ])('that refuse all lists of logs %s reads the blocks from their receipts', async (_name, maxRefused, least) => {
+    const receipts = new Set<unknown>()
+    meddle = async (request, pass) => {
+      if (request.method === 'eth_getBlockReceipts') receipts.add(request.params[0])
+      const answer = await pass()
+      const isRefused = request.method === 'eth_getLogs' && widthOf(request) <= maxRefused
+      if (!isRefused || !('result' in answer) || (answer.result as Log[]).length === 0) return answer
+      return { error: { code: -32_005, message: tooMany } }
+    }
+    const said: Said[] = []
+    expect(await linesOf(jsonOf(proxy.url), said, shortFaultTimes)).toEqual(right)
+    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    expect(receipts.size).toBeGreaterThanOrEqual(least)
+  })
+
+  test('that refuse a list of logs have in their receipts the logs that match the filter', async () => {
+    meddle = (request, pass) =>
+      request.method === 'eth_getLogs' ? Promise.resolve({ error: { code: -32_005, message: tooMany } }) : pass()
+    const [refusing, granting] = [proxy.url, chain.url].map((url) => connectNode({ url, requestsPerSecond: 10_000 }))
+    if (refusing === undefined || granting === undefined) throw new Error('no nodes')
+    const block = await granting.block(vault.firstBlock + 3)
+    const alice = padHex(chain.accounts[2] as Address, { size: 32 })
+    const filters: readonly LogFilter[] = [
+      {},
+      { address: vault.address },
+      { address: [vault.address, protocol.usdc.address], topics: [[deposit]] },
+      { topics: [deposit, null, alice] },
+      { topics: [null, alice] },
+      { address: protocol.manager },
+    ]
+    const numbers: number[] = []
+    for (const filter of filters) {
+      const logs = await readMatchingLogs(granting, filter, block)
+      expect(await readMatchingLogs(refusing, filter, block)).toEqual(logs)
+      numbers.push(logs.length)
+    }
+    expect(numbers.slice(1).some((number) => number > 0 && number < (numbers[0] ?? 0))).toBe(true)
+    const other = { number: block.number, hash: block.parentHash }
+    await expect(readMatchingLogs(refusing, {}, other)).rejects.toThrow(NodeFault)
+  })
+
+  test('whose receipts lack a log of a block with too many of them asks again', async () => {
+    const asked = new Set<unknown>()
+    meddle = async (request, pass) => {
+      const answer = await pass()
+      if (!('result' in answer)) return answer
+      if (request.method === 'eth_getBlockReceipts' && !asked.has(request.params[0])) {
+        asked.add(request.params[0])
+        return { result: (answer.result as unknown[]).slice(1) }
+      }
+      if (request.method !== 'eth_getLogs' || (answer.result as Log[]).length === 0) return answer
+      return { error: { code: -32_005, message: tooMany } }
+    }
+    expect(await linesOf(jsonOf(proxy.url), [], shortFaultTimes)).toEqual(right)
+    expect(asked.size).toBeGreaterThan(5)
   })
 
   test('that have logs which the bloom filter of their block leaves out reads on', async () => {
@@ -145,7 +209,7 @@ describeOnChain('a reader of nodes with odd ways', () => {
     meddle = (request, pass) => {
       if (widthOf(request) <= 20) return pass()
       refused++
-      const message = `query returned more than 10000 results. ${advice}`
+      const message = `${tooMany}. ${advice}`
       return Promise.resolve({ error: { code: -32_005, message } })
     }
     const said: Said[] = []

@@ -49,14 +49,52 @@ export function isCovered(bloom: Hex, by: Hex): boolean {
  * have each bit of the header's filter.
  * @throws {NodeFault} when logs are missing
  */
-export async function readAllLogs(node: Node, { number, hash, logsBloom }: Header): Promise<ChainLog[]> {
-  const all = await node.logsOf({}, hash).catch((error: unknown) => {
-    if (isRefusedForNumber(error)) return node.receiptLogsOf(hash)
+export async function readAllLogs(node: Node, block: Header): Promise<ChainLog[]> {
+  const all = await node.logsOf({}, block.hash).catch((error: unknown) => {
+    if (isRefusedForNumber(error)) return node.receiptLogsOf(block.hash)
     throw error
   })
-  // Some chains omit logs from their bloom filters: additional bits are accepted.
+  return requireCovered(all, block)
+}
+
+/**
+ * Reads the logs of a block that match a filter; where one answer cannot hold them, from the receipts of the block,
+ * whose logs are verified as in {@link readAllLogs}. Anyone can make a contract log more than providers return at once.
+ * @throws {NodeFault} when logs are missing, or the node has another block of that number
+ */
+export async function readMatchingLogs(
+  node: Node,
+  filter: LogFilter,
+  { number, hash }: Pick<Header, 'number' | 'hash'>,
+): Promise<ChainLog[]> {
+  try {
+    return await node.logsOf(filter, hash)
+  } catch (error) {
+    if (!isRefusedForNumber(error)) throw error
+    const header = await node.block(number)
+    if (header.hash !== hash) throw new NodeFault(`gave block ${number} as ${header.hash}, which is ${hash}`)
+    const all = requireCovered(await node.receiptLogsOf(hash), header)
+    return all.filter((log) => isMatch(log, filter))
+  }
+}
+
+/** Some chains omit logs from their bloom filters: additional bits are accepted. */
+function requireCovered(all: ChainLog[], { number, logsBloom }: Header): ChainLog[] {
   if (isCovered(logsBloom, bloomOf(all))) return all
   throw new NodeFault(`left out logs of block ${number}, by its bloom`)
+}
+
+/** Returns whether a log matches a filter as eth_getLogs applies it. */
+function isMatch(log: ChainLog, { address = [], topics = [] }: LogFilter): boolean {
+  const addresses = [address].flat()
+  const isIn = (value: Hex | undefined, values: readonly Hex[]): boolean =>
+    values.some((one) => one.toLowerCase() === value)
+  return (
+    (addresses.length === 0 || isIn(log.address, addresses)) &&
+    topics.every((place, index) =>
+      place === null ? log.topics.length > index : isIn(log.topics[index], [place].flat()),
+    )
+  )
 }
 
 /**

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
 import { type ChainLog, sortLogs } from './block.ts'
-import { hasBloom, mayMatch } from './bloom.ts'
+import { hasBloom, mayMatch, readMatchingLogs } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
-import { findTooLong } from './faults.ts'
+import { findTooLong, isRefusedForNumber } from './faults.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -131,7 +131,7 @@ async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], number: numb
   try {
     const found = await Promise.all(
       matching.map(({ filter, key }) =>
-        rpc.newest.logsAt(header, key, () => rpc.askAt(header, (node) => node.logsOf(filter, header.hash))),
+        rpc.newest.logsAt(header, key, () => rpc.askAt(header, (node) => readMatchingLogs(node, filter, header))),
       ),
     )
     return found.flat()
@@ -152,7 +152,7 @@ function readNewestOf(
     for (;;) {
       const from = Math.max(0, to - width.blocks + 1)
       try {
-        const logs = await node.logsIn(filter, from, to)
+        const logs = await readIn(node, filter, from, to)
         width.grow()
         return { logs, from }
       } catch (error) {
@@ -178,11 +178,21 @@ async function readSome(node: Node, filter: LogFilter, from: number, to: number,
   for (;;) {
     const end = Math.min(from + width.blocks - 1, to)
     try {
-      const logs = await node.logsIn(filter, from, end)
+      const logs = await readIn(node, filter, from, end)
       width.grow()
       return { logs, end }
     } catch (error) {
       if (!(error instanceof RequestFailed) || !width.shrink(error.cause, end - from + 1)) throw error
     }
+  }
+}
+
+/** Reads a range at a node. A range of one block cannot be narrowed: where it has too many logs, its receipts are read. */
+async function readIn(node: Node, filter: LogFilter, from: number, to: number): Promise<ChainLog[]> {
+  try {
+    return await node.logsIn(filter, from, to)
+  } catch (error) {
+    if (from < to || !isRefusedForNumber(error)) throw error
+    return readMatchingLogs(node, filter, await node.block(from))
   }
 }
