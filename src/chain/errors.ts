@@ -143,9 +143,12 @@ export class Contradiction extends Error {
     readonly vault?: Address,
   ) {
     super(message)
-    this.name = 'Contradiction'
+    this.name = new.target.name
   }
 }
+
+/** A block that a node has wrongly named as final: the final block is asked for again. */
+export class FinalBlockMissing extends Contradiction {}
 
 /** An invalid or missing response of a node: the request is retried at another node, or later at the same one. */
 export class NodeFault extends Error {

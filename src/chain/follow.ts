@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Header, ChainLog } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
-import { explainBreak, finalBlock } from './rpc/finality.ts'
+import { FinalBlockMissing } from './errors.ts'
+import { blockBelowFinal, explainBreak, finalBlock } from './rpc/finality.ts'
 import type { LogSource } from './log-source.ts'
-import type { Node } from './rpc/node.ts'
 import { RangeWidth, singleBlocks } from './rpc/log-ranges.ts'
 import type { Rpc } from './rpc/rpc.ts'
 
@@ -51,15 +51,15 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
     const final = await finalBlock(rpc, finality)
     // A node of another, shorter chain would be waited for silently.
     if (final.number < last.number) await rpc.checkChain()
-    const oldest = Math.min(final.number - singleBlocks, until - 1)
-    while (oldest > last.number) {
-      const segment = await readRange(options, last, oldest, width)
-      yield segment
-      last = segment.headers.get(segment.to) as Header
-    }
-    for await (const segment of readSingly(options, last, Math.min(final.number, until))) {
-      yield segment
-      last = segment.headers.get(segment.to) as Header
+    try {
+      for await (const segment of readTo(options, last, final.number, width)) {
+        yield segment
+        last = segment.headers.get(segment.to) as Header
+      }
+    } catch (error) {
+      if (!(error instanceof FinalBlockMissing)) throw error
+      rpc.newest.reset()
+      continue
     }
     // The final block may come from a node that lags, before `until`.
     if (once && (until === Infinity || last.number + 1 >= until)) return
@@ -68,15 +68,29 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
   }
 }
 
+/** Reads old blocks in ranges, and the newest ones up to a final block one by one. */
+async function* readTo(options: FollowOptions, parent: Header, final: number, width: RangeWidth) {
+  const { until = Infinity } = options
+  let last = parent
+  const oldest = Math.min(final - singleBlocks, until - 1)
+  while (oldest > last.number) {
+    const segment = await readRange(options, last, oldest, width)
+    yield segment
+    last = segment.headers.get(segment.to) as Header
+  }
+  yield* readSingly(options, last, Math.min(final, until))
+}
+
 /** Reads one range, as wide as the nodes permit. */
 async function readRange(
-  { rpc, logs }: FollowOptions,
+  options: FollowOptions,
   parent: Pick<Header, 'number' | 'hash'>,
   limit: number,
   width: RangeWidth,
 ): Promise<Segment> {
-  const first = await rpc.ask((node) => nextBlock(rpc, node, parent))
-  const headers = await readToNextSecond(rpc, Math.min(parent.number + width.blocks, limit))
+  const { rpc, logs } = options
+  const first = await nextBlock(options, parent)
+  const headers = await readToNextSecond(options, Math.min(parent.number + width.blocks, limit))
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
   const found = await logs.inRange(from, to, width)
   // Parent hashes do not cover the blocks in between: a node of another chain would return no logs for them.
@@ -86,36 +100,37 @@ async function readRange(
 
 /** Reads blocks one by one, up to the one before the final block; yields the blocks of one second together. */
 async function* readSingly(
-  { rpc, logs }: FollowOptions,
+  options: FollowOptions,
   parent: Pick<Header, 'number' | 'hash'>,
   final: number,
 ): AsyncGenerator<Segment> {
   if (parent.number + 1 >= final) return
-  let block = await rpc.ask((node) => nextBlock(rpc, node, parent))
+  let block = await nextBlock(options, parent)
   let blocks: Header[] = []
   while (block.number < final) {
     const current = block
     blocks.push(current)
-    block = await rpc.ask((node) => nextBlock(rpc, node, current))
+    block = await nextBlock(options, current)
     if (block.ts === current.ts) continue
     const headers = new Map([...blocks, block].map((header) => [header.number, header]))
     const to = current.number
-    yield { from: to - blocks.length + 1, to, headers, ...(await logs.ofSecond(blocks)) }
+    yield { from: to - blocks.length + 1, to, headers, ...(await options.logs.ofSecond(blocks)) }
     blocks = []
   }
 }
 
 /** Reads the block after a final one, and verifies its parent hash. */
-async function nextBlock(rpc: Rpc, node: Node, parent: Pick<Header, 'number' | 'hash'>): Promise<Header> {
-  const block = await node.block(parent.number + 1)
-  return block.parentHash === parent.hash ? block : explainBreak(rpc, parent)
+async function nextBlock({ rpc, finality }: FollowOptions, parent: Pick<Header, 'number' | 'hash'>): Promise<Header> {
+  return blockBelowFinal(rpc, finality, parent.number + 1, (block) =>
+    block.parentHash === parent.hash ? block : explainBreak(rpc, parent),
+  )
 }
 
 /** Reads headers from a block on, up to the first one of a later second. */
-async function readToNextSecond(rpc: Rpc, number: number): Promise<Map<number, Header>> {
+async function readToNextSecond({ rpc, finality }: FollowOptions, number: number): Promise<Map<number, Header>> {
   const headers = new Map<number, Header>()
   for (let next = number; ; next++) {
-    const header = await rpc.ask((node) => node.block(next))
+    const header = await blockBelowFinal(rpc, finality, next)
     headers.set(next, header)
     if (header.ts !== headers.get(number)?.ts) return headers
   }

@@ -101,6 +101,12 @@ export class NewestBlocks {
     this.#logs = new KeptLogs()
   }
 
+  /** Forgets the number of the newest final block too, which a node has told wrongly: it is asked for again. */
+  reset(): void {
+    this.number = -1
+    this.forgetAll()
+  }
+
   /** Forgets the header of a block that nodes do not have any more. */
   forget(number: number): void {
     this.#headers.delete(number)

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Header } from './block.ts'
 import type { ChainConfig } from '../config.ts'
-import { ChainDiverged, NodeFault } from '../errors.ts'
+import { ChainDiverged, FinalBlockMissing, NodeFault } from '../errors.ts'
+import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
 /**
@@ -11,15 +12,71 @@ import type { Rpc } from './rpc.ts'
 const breakConfirmations = 10
 const pauseMilliseconds = 200
 
+/**
+ * Number of blocks that a final block may exceed the newest known one by without a second answer: chains finalise some
+ * dozens of blocks at once.
+ */
+const maxUnconfirmedBlocks = 64
+/** Number of times that each node must lack a block, before it does not count as final any more. */
+const missingConfirmations = 5
+
 /** Returns the newest final block, by the configured finality: the `finalized` tag or a number of confirmations. */
 export async function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<Header> {
   const final = await rpc.ask(async (node) => {
-    if (finality === 'finalized') return node.block('finalized')
-    const { number } = await node.block('latest')
-    return node.block(Math.max(0, number - finality))
+    const block = await readFinal(node, finality)
+    if (block.number > rpc.newest.number + maxUnconfirmedBlocks) await confirm(rpc, block)
+    return block
   })
   rpc.newest.note(final)
   return final
+}
+
+async function readFinal(node: Node, finality: ChainConfig['finality']): Promise<Header> {
+  if (finality === 'finalized') return node.block('finalized')
+  const { number } = await node.block('latest')
+  return node.block(Math.max(0, number - finality))
+}
+
+/**
+ * Verifies a block by a second answer, of any node: others may lag or be away.
+ * @throws {NodeFault} when no node has the block
+ * @throws {WrongChain} when one of the nodes serves another chain now
+ */
+async function confirm(rpc: Rpc, { number, hash }: Header): Promise<void> {
+  await rpc.checkChain()
+  const answers = rpc.nodes.map(async (node) => {
+    const found = await node.block(number)
+    if (found.hash !== hash) throw new NodeFault(`has another block ${number}`)
+  })
+  try {
+    await Promise.any(answers)
+  } catch {
+    throw new NodeFault(`gave block ${number}, ${hash}, as final, which isn't there when it is asked for again`)
+  }
+}
+
+/**
+ * Reads a block that was final by the answer of a node.
+ * @param verify rejects a block that does not fit
+ * @throws {FinalBlockMissing} when all nodes lack it repeatedly, and their newest final block is below it
+ */
+export async function blockBelowFinal(
+  rpc: Rpc,
+  finality: ChainConfig['finality'],
+  number: number,
+  verify: (block: Header) => Header | Promise<Header> = (block) => block,
+): Promise<Header> {
+  let missing = 0
+  const read = async (node: Node): Promise<Header> => {
+    try {
+      return await node.block(number)
+    } catch (error) {
+      if (!(error instanceof NodeFault) || (await readFinal(node, finality)).number >= number) throw error
+      if (++missing < missingConfirmations * rpc.nodes.length) throw error
+      throw new FinalBlockMissing(`block ${number} was final, and isn't there`)
+    }
+  }
+  return rpc.ask(async (node) => verify(await read(node)))
 }
 
 /**

@@ -1,0 +1,106 @@
+import { type Address, numberToHex } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { finalBlock } from '../../src/chain/rpc/finality.ts'
+import { connectRpc } from '../../src/chain/rpc/rpc.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type Meddle, startProxy } from './support/proxy.ts'
+import { chainJson, type ChainJson, configOf, linesOf } from './support/reading.ts'
+
+/** Blocks that the wrong final block is ahead of the newest one. */
+const ahead = 5_000
+
+describeOnChain('a node that names a block as final which is not there', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  let right: string[]
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [, , alice] = chain.accounts as [Address, Address, Address]
+    vault = await openVault(chain, protocol, protocol.usdc)
+    for (let times = 0; times < 4; times++) {
+      await chain.block(vault.deposit(alice, usdc(5)))
+      await chain.mine(40)
+    }
+    right = await linesOf(jsonOf(chain.url))
+    expect(right.length).toBeGreaterThan(15)
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  const jsonOf = (...urls: string[]): ChainJson =>
+    chainJson(
+      urls,
+      protocol,
+      [vault].map(({ address, firstBlock }) => ({ address, firstBlock })),
+      {
+        finality: 'finalized',
+      },
+    )
+
+  /**
+   * Names a wrong block as final at one request for it.
+   * @param nth which of these requests
+   * @param repeats number of later requests that are answered with the same block
+   */
+  function wrongAt(nth: number, repeats: number): Meddle {
+    let asked = 0
+    let repeated = 0
+    return async (request, pass) => {
+      if (request.method !== 'eth_getBlockByNumber') return pass()
+      const number = numberToHex((await chain.head()) + ahead)
+      const isWrong = request.params[0] === 'finalized' ? ++asked === nth : request.params[0] === number
+      if (!isWrong || (request.params[0] === number && repeated++ >= repeats)) return pass()
+      const answer = await pass({ ...request, params: ['latest', false] })
+      const hash = `0x${'9'.repeat(64)}`
+      return 'result' in answer ? { result: { ...(answer.result as object), number, hash } } : answer
+    }
+  }
+
+  test.each([
+    ['at the start', 1, 0],
+    ['where reading begins', 2, 0],
+    ['and the block itself, where reading begins', 2, 1],
+  ])(
+    '%s is asked again',
+    async (_name, nth, repeats) => {
+      const proxy = await startProxy(chain.url, wrongAt(nth, repeats))
+      try {
+        expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
+      } finally {
+        await proxy.close()
+      }
+    },
+    30_000,
+  )
+
+  test('does not keep a reader from a final block that another node lacks, contradicts or cannot tell', async () => {
+    const lacking: Meddle = (request, pass) => {
+      if (request.params[0] === 'finalized') return pass({ ...request, params: ['0x2', false] })
+      return request.method === 'eth_getBlockByNumber' ? Promise.resolve({ result: null }) : pass()
+    }
+    const forked: Meddle = async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
+      return { result: { ...(answer.result as object), hash: `0x${'8'.repeat(64)}` } }
+    }
+    for (const meddle of [lacking, forked, () => Promise.resolve('drop')] satisfies Meddle[]) {
+      const proxy = await startProxy(chain.url, meddle)
+      const rpc = connectRpc(configOf(jsonOf(chain.url, proxy.url)), {
+        report: () => undefined,
+        signal: AbortSignal.timeout(20_000),
+        givesUp: false,
+        onLastingFault: () => undefined,
+      })
+      const { hash } = await chain.client.getBlock({ blockTag: 'finalized' })
+      const final = await finalBlock(rpc, 'finalized')
+      await proxy.close()
+      expect(final.hash).toBe(hash)
+      expect(rpc.newest.number).toBe(final.number)
+    }
+  })
+})
