@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 import { expect, test, vi } from 'vitest'
+import { Contradiction } from '../../src/chain/errors.ts'
 import { RangeWidth, readHistory, readNewest } from '../../src/chain/rpc/log-ranges.ts'
 import { connectRpc, type Rpc } from '../../src/chain/rpc/rpc.ts'
 import { type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
@@ -9,9 +10,11 @@ const newest = 1_000
 const any = [{}]
 
 /** A header of a chain without bloom filters, so that each block is asked for its logs. */
-function headerOf(number: Hex, fork = 'aa'): { readonly result: unknown } {
-  const hash = `0x${fork}${number.slice(2).padStart(62, '0')}`
-  return { result: { number, hash, parentHash: hash, timestamp: '0x65000000', logsBloom: `0x${'0'.repeat(512)}` } }
+function headerOf(number: Hex, fork = 'aa') {
+  const hashOf = (at: number): Hex => `0x${fork}${at.toString(16).padStart(62, '0')}`
+  const hash = hashOf(Number(number))
+  const parentHash = hashOf(Number(number) - 1)
+  return { result: { number, hash, parentHash, timestamp: '0x65000000', logsBloom: `0x${'0'.repeat(512)}` } }
 }
 
 /** Answers requests as a node of an empty chain does. */
@@ -80,7 +83,7 @@ test('a header that one reader gives up is read by another one', async () => {
   )
 })
 
-test('logs of one block and filter are asked for once, or twice where there are none, unless they could not be read', async () => {
+test('logs of one block and filter are read once, unless they could not be read', async () => {
   let answers = false
   await withNode(
     ({ method, params }) => {
@@ -91,15 +94,60 @@ test('logs of one block and filter are asked for once, or twice where there are 
       await expect(readHistory(impatientRpc, any, newest, newest)).rejects.toThrow("The chain couldn't be read")
       answers = true
       takeCounts()
+      // An answer without logs takes a second one: a node may have a block before its receipts.
+      const readers = Array.from({ length: 3 }, () => readHistory(rpc, any, newest - 20, newest))
+      await Promise.all(readers)
+      expect(takeCounts()).toMatchObject({ eth_getLogs: 2 * 21 })
       await readHistory(rpc, any, newest - 20, newest)
-      expect(takeCounts()).toMatchObject({ eth_getLogs: 21 })
-      // A node may have a block before its receipts.
-      await readHistory(rpc, any, newest - 20, newest)
-      expect(takeCounts()).toEqual({ eth_getLogs: 21 })
+      expect(takeCounts()).toEqual({})
       await readHistory(rpc, any, newest - 25, newest)
-      expect(takeCounts()).toMatchObject({ eth_getLogs: 5 })
+      expect(takeCounts()).toMatchObject({ eth_getLogs: 2 * 5 })
       await readHistory(rpc, [{ topics: [`0x${'1'.repeat(64)}`] }], newest - 1, newest)
-      expect(takeCounts()).toEqual({ eth_getLogs: 2 })
+      expect(takeCounts()).toEqual({ eth_getLogs: 2 * 2 })
+    },
+  )
+})
+
+test('logs that the first answer about a block lacks are read', async () => {
+  const asked = new Set<string>()
+  const transactionHash = `0x${'5'.repeat(64)}`
+  await withNode(
+    ({ method, params }) => {
+      if (method !== 'eth_getLogs') return answerOf(method, params)
+      const { blockHash } = params[0] as { blockHash: Hex }
+      const isFirst = !asked.has(blockHash)
+      asked.add(blockHash)
+      const blockNumber = `0x${BigInt(`0x${blockHash.slice(4)}`).toString(16)}`
+      const log = { address: `0x${'1'.repeat(40)}`, topics: [], data: '0x', blockNumber, blockHash, transactionHash }
+      return Promise.resolve({ result: isFirst ? [] : [{ ...log, logIndex: '0x0' }] })
+    },
+    async (rpc) => {
+      const readers = [1, 2].map(() => readHistory(rpc, any, newest - 9, newest))
+      for (const logs of await Promise.all(readers)) expect(logs).toHaveLength(10)
+    },
+  )
+})
+
+test.each([newest - 30, newest - 1, newest])('a header of block %i of another fork is asked for again', async (odd) => {
+  let isTold = false
+  const asked = new Set<string>()
+  await withNode(
+    ({ method, params }) => {
+      if (method === 'eth_getLogs') asked.add((params[0] as { blockHash: string }).blockHash)
+      if (method !== 'eth_getBlockByNumber' || isTold || Number(params[0]) !== odd) return answerOf(method, params)
+      isTold = true
+      return Promise.resolve(headerOf(params[0] as Hex, 'bb'))
+    },
+    async (rpc) => {
+      const read = () => readHistory(rpc, any, newest - 40, newest)
+      // The header of the last block has no later one to be compared with.
+      await read().catch((error: unknown) => {
+        expect(error).toBeInstanceOf(Contradiction)
+        return read()
+      })
+      expect(isTold).toBe(true)
+      expect([...asked].filter((hash) => hash.startsWith('0xbb'))).toEqual([])
+      expect(asked.size).toBe(41)
     },
   )
 })
@@ -110,7 +158,7 @@ test('the newest of the blocks that are read one by one are read first', async (
     async (rpc, _, takeCounts) => {
       const { from } = await readNewest(rpc, any, newest, new RangeWidth())
       expect(from).toBeGreaterThan(newest - 16)
-      expect(takeCounts()).toMatchObject({ eth_getLogs: newest - from + 1 })
+      expect(takeCounts()).toMatchObject({ eth_getLogs: 2 * (newest - from + 1) })
     },
   )
 })

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
-import { type ChainLog, sortLogs } from './block.ts'
+import { type ChainLog, type Header, sortLogs } from './block.ts'
 import { hasBloom, mayMatch, readMatchingLogs } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
 import { findTooLong, isRefusedForNumber } from './faults.ts'
+import { readLinkedHeaders } from './newest/linked-headers.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -115,8 +116,8 @@ async function readSingly(rpc: Rpc, filters: readonly LogFilter[], from: number,
   // Filters may have thousands of topics.
   const keyOf = (filter: LogFilter): string => createHash('sha256').update(JSON.stringify(filter)).digest('base64')
   const keyed = filters.map((filter) => ({ filter, key: keyOf(filter) }))
-  const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
-  const found = await Promise.all(numbers.map((number) => readBlock(rpc, keyed, number)))
+  const headers = await readLinkedHeaders(rpc, from, to)
+  const found = await Promise.all(headers.map((header) => readBlock(rpc, keyed, header)))
   return sortLogs(found.flat())
 }
 
@@ -125,20 +126,27 @@ interface KeyedFilter {
   readonly key: string
 }
 
-async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], number: number): Promise<ChainLog[]> {
-  const header = await rpc.newest.headerAt(number, (at) => rpc.ask((node) => node.block(at)))
+async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], header: Header): Promise<ChainLog[]> {
   const matching = filters.filter(({ filter }) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
   try {
     const found = await Promise.all(
-      matching.map(({ filter, key }) =>
-        rpc.newest.logsAt(header, key, () => rpc.askAt(header, (node) => readMatchingLogs(node, filter, header))),
-      ),
+      matching.map(({ filter, key }) => rpc.newest.logsAt(header, key, () => readConfirmed(rpc, filter, header))),
     )
     return found.flat()
   } catch (error) {
-    rpc.newest.forget(number)
+    rpc.newest.forget(header.number)
     throw error
   }
+}
+
+/** Reads logs of a block; an empty answer is confirmed by the next node, since a node may have a block before its logs. */
+async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
+  let first: Node | undefined
+  const logs = await rpc.askAt(header, (node) => {
+    first = node
+    return readMatchingLogs(node, filter, header)
+  })
+  return logs.length > 0 ? logs : rpc.askAt(header, (node) => readMatchingLogs(node, filter, header), first)
 }
 
 function readNewestOf(

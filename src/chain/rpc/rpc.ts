@@ -9,7 +9,8 @@ import {
   FaultWatch,
   type FaultWatchOptions,
 } from './fault-watch.ts'
-import { type Header, NewestBlocks } from './block.ts'
+import type { Header } from './block.ts'
+import { NewestBlocks } from './newest/newest-blocks.ts'
 import { connectNode, type Node, type NodeLimits } from './node.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
@@ -43,10 +44,11 @@ export interface Rpc {
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
   /**
    * Runs work about one block, known by its hash, in the same way.
+   * @param after the node whose answer is to be confirmed: the next one is asked first
    * @throws {Contradiction} when all nodes that answer have a different block of that number: it was reorganised, or
    * never canonical
    */
-  askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>): Promise<Value>
+  askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>, after?: Node): Promise<Value>
 }
 
 /** Options of {@link connectRpc}. */
@@ -89,8 +91,9 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     work: (node: Node) => Promise<Value>,
     request: FailingRequest,
     block: BlockId | null,
+    after: Node | undefined,
   ): Promise<Value> => {
-    const first = turn++
+    const first = after === undefined ? turn++ : nodes.indexOf(after) + 1
     let replaced = 0
     for (let failures = 0; ; failures++) {
       signal.throwIfAborted()
@@ -120,18 +123,28 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       }
     }
   }
-  const ask = async <Value>(work: (node: Node) => Promise<Value>, block: BlockId | null = null): Promise<Value> => {
+  const ask = async <Value>(
+    work: (node: Node) => Promise<Value>,
+    block: BlockId | null = null,
+    after?: Node,
+  ): Promise<Value> => {
     const request = faults.begin()
     let isAnswered = false
     try {
-      const value = await tryAll(work, request, block)
+      const value = await tryAll(work, request, block, after)
       isAnswered = true
       return value
     } finally {
       request.end(isAnswered)
     }
   }
-  return { nodes, newest, checkChain, ask: (work) => ask(work), askAt: (block, work) => ask(work, block) }
+  return {
+    nodes,
+    newest,
+    checkChain,
+    ask: (work) => ask(work),
+    askAt: (block, work, after) => ask(work, block, after),
+  }
 }
 
 /** Returns whether all nodes that answer have a different block of this number. */
