@@ -7,6 +7,7 @@ const requestOf = (controller: number, assets = 1n): DepositRequest => ({
   controller: numberToHex(controller, { size: 20 }),
   owner: numberToHex(8, { size: 20 }),
   assets,
+  block: 7,
   blockHash: numberToHex(7, { size: 32 }),
   txHash: numberToHex(9, { size: 32 }),
   logIndex: controller,

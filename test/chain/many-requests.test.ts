@@ -2,14 +2,20 @@ import { type Address, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { chainFeed } from '../../src/chain/feed.ts'
-import { requestTopics } from '../../src/chain/vaults/erc7540.ts'
+import { Contradiction } from '../../src/chain/errors.ts'
+import type { ChainLog } from '../../src/chain/rpc/block.ts'
+import { BlockState, Multicall } from '../../src/chain/rpc/multicall.ts'
+import type { Node } from '../../src/chain/rpc/node.ts'
+import { connectRpc } from '../../src/chain/rpc/rpc.ts'
+import { DepositRequests } from '../../src/chain/vaults/deposit-requests.ts'
+import { createErc7540, requestTopics } from '../../src/chain/vaults/erc7540.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { chainJson, factsOf, type MarkFact, optionsOf } from './support/reading.ts'
+import { chainJson, configOf, factsOf, type MarkFact, optionsOf } from './support/reading.ts'
 
 describeOnChain('requests to deposit', () => {
   let chain: TestChain
@@ -63,6 +69,33 @@ describeOnChain('requests to deposit', () => {
     await chain.mine(8)
     const { marks } = await marksOf(vault, [], [{ address, symbol: 'FEE', price: 'stable' }])
     expect(marks.at(-1)?.valueUsd).toBe('19.95')
+  })
+
+  test('of a block that was of a fork make the chain be read again', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    const { address } = vault
+    await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
+    const rpc = connectRpc(configOf(chainJson(chain.url, protocol, [{ address, firstBlock: vault.firstBlock }])), {
+      report: () => undefined,
+      signal: AbortSignal.timeout(20_000),
+      retry: { firstMilliseconds: 1, maxMilliseconds: 2 },
+      givesUp: false,
+      onLastingFault: () => undefined,
+    })
+    const [node] = rpc.nodes as [Node]
+    const block = await node.block('latest')
+    const [log] = (await node.logsOf({ address, topics: [requestTopics] }, block.hash)) as [ChainLog]
+    const state = new BlockState(rpc, new Multicall(protocol.multicall), block)
+    const statementOf = (one: ChainLog) => {
+      const adapter = createErc7540()
+      const change = adapter.readLog(one)
+      const requests = new DepositRequests()
+      if (change?.kind === 'requested') requests.add(change.request)
+      return adapter.readStatement(state, address, requests.snapshot())
+    }
+    expect((await statementOf(log)).debts).toEqual([{ token: protocol.usdc.address, units: usdc(5) }])
+    const ofFork = { ...log, blockHash: `0x${'7'.repeat(64)}` } as const
+    await expect(statementOf(ofFork)).rejects.toThrow(Contradiction)
   })
 
   test('that are settled are not asked for again, until there is another one', async () => {

@@ -7,7 +7,9 @@ export interface DepositRequest {
   /** The account from which the vault has taken the assets. */
   readonly owner: Address
   readonly assets: bigint
-  /** Hash of the block of the request. */
+  /** Number of the block of the request. */
+  readonly block: number
+  /** Hash of that block. */
   readonly blockHash: Hex
   readonly txHash: Hex
   readonly logIndex: number

@@ -1,5 +1,6 @@
 import { type Address, getAddress, type Hex, padHex, parseAbi, parseAbiItem, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
+import { readMatchingLogs } from '../rpc/bloom.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -60,10 +61,13 @@ export function createErc7540(): VaultAdapter {
     readLog(log) {
       if (!requestTopics.includes(log.topics[0] ?? '0x')) return erc4626.readLog(log)
       const { controller, requestId, owner, assets } = decodeStandardLog(requestEvents, log).args
-      const { blockHash, txHash, logIndex } = log
+      const { block, blockHash, txHash, logIndex } = log
       // A request of zero assets adds no debt, and may have no transfer.
       if (assets === 0n) return null
-      return { kind: 'requested', request: { controller, requestId, owner, assets, blockHash, txHash, logIndex } }
+      return {
+        kind: 'requested',
+        request: { controller, requestId, owner, assets, block, blockHash, txHash, logIndex },
+      }
     },
     async readStatement(state, vault, requests) {
       const { number } = state.block
@@ -117,10 +121,11 @@ async function readIsKeeper(
 async function receiverOf(
   rpc: Rpc,
   asset: Address,
-  { owner, blockHash, txHash, logIndex }: DepositRequest,
+  { owner, block, blockHash, txHash, logIndex }: DepositRequest,
 ): Promise<Address | null> {
   const filter = { address: asset, topics: [transferTopic, padHex(owner, { size: 32 })] }
-  const logs = await rpc.ask((node) => node.logsOf(filter, blockHash))
+  const at = { number: block, hash: blockHash }
+  const logs = await rpc.askAt(at, (node) => readMatchingLogs(node, filter, at))
   const transfers = logs.filter((log) => log.txHash === txHash && log.topics.length === 3)
   const before = transfers.findLast((log) => log.logIndex < logIndex)
   const receiver = (before ?? transfers.find((log) => log.logIndex > logIndex))?.topics[2]
