@@ -71,11 +71,12 @@ describeOnChain('requests to deposit', () => {
     expect(marks.at(-1)?.valueUsd).toBe('19.95')
   })
 
-  test('of a block that was of a fork make the chain be read again', async () => {
-    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
-    const { address } = vault
-    await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
-    const rpc = connectRpc(configOf(chainJson(chain.url, protocol, [{ address, firstBlock: vault.firstBlock }])), {
+  /** Reads the debts of a vault from logs of requests, by a node of the chain. */
+  async function debtsOf(
+    { address, firstBlock }: Operator,
+    logsOf: (logs: readonly ChainLog[]) => readonly ChainLog[],
+  ) {
+    const rpc = connectRpc(configOf(chainJson(chain.url, protocol, [{ address, firstBlock }])), {
       report: () => undefined,
       signal: AbortSignal.timeout(20_000),
       retry: { firstMilliseconds: 1, maxMilliseconds: 2 },
@@ -84,19 +85,53 @@ describeOnChain('requests to deposit', () => {
     })
     const [node] = rpc.nodes as [Node]
     const block = await node.block('latest')
-    const [log] = (await node.logsOf({ address, topics: [requestTopics] }, block.hash)) as [ChainLog]
-    const state = new BlockState(rpc, new Multicall(protocol.multicall), block)
-    const statementOf = (one: ChainLog) => {
-      const adapter = createErc7540()
-      const change = adapter.readLog(one)
-      const requests = new DepositRequests()
+    const adapter = createErc7540()
+    const requests = new DepositRequests()
+    for (const log of logsOf(await node.logsIn({ address, topics: [requestTopics] }, firstBlock, block.number))) {
+      const change = adapter.readLog(log)
       if (change?.kind === 'requested') requests.add(change.request)
-      return adapter.readStatement(state, address, requests.snapshot())
     }
-    expect((await statementOf(log)).debts).toEqual([{ token: protocol.usdc.address, units: usdc(5) }])
-    const ofFork = { ...log, blockHash: `0x${'7'.repeat(64)}` } as const
-    await expect(statementOf(ofFork)).rejects.toThrow(Contradiction)
+    const state = new BlockState(rpc, new Multicall(protocol.multicall), block)
+    const { debts } = await adapter.readStatement(state, address, requests.snapshot())
+    return debts.map(({ units }) => units)
+  }
+
+  test('of a block that was of a fork make the chain be read again', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
+    expect(await debtsOf(vault, (logs) => logs)).toEqual([usdc(5)])
+    const blockHash = `0x${'7'.repeat(64)}` as const
+    const ofFork = debtsOf(vault, (logs) => logs.map((log) => ({ ...log, blockHash })))
+    await expect(ofFork).rejects.toThrow(Contradiction)
   })
+
+  test.each([
+    ['a little before', 1n, 'before', false],
+    ['as much before', usdc(5), 'before', true],
+    ['a little after', 1n, 'after', false],
+    ['as much after', usdc(5), 'after', true],
+  ] as const)(
+    'whose owner transfers %s the assets to another account do not decide who keeps the assets',
+    async (_name, units, place, hasOther) => {
+      const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+      const stranger = await openVault(chain, protocol, protocol.usdc)
+      const { abi } = artifacts.token
+      const token = protocol.usdc.address
+      const pay = [token, callOf(bob, token, abi, 'transfer', [bob, units]).data] as const
+      const made = [
+        [token, protocol.approve(stranger.address, protocol.usdc, vault.address).data],
+        [vault.address, vault.callOf(bob, 'requestDeposit', usdc(5), stranger.address, stranger.address).data],
+      ] as const
+      await chain.block(stranger.deposit(alice, usdc(50)))
+      await chain.block(stranger.run(...(place === 'before' ? [pay, ...made] : [...made, pay])))
+      if (hasOther) await chain.block(vault.callOf(bob, 'requestDeposit', usdc(7), bob, bob))
+      const debts = [hasOther ? usdc(12) : usdc(5)]
+      expect(await debtsOf(vault, (logs) => logs)).toEqual(debts)
+      // As of a vault that logs a request before it transfers the assets.
+      const early = (logs: readonly ChainLog[]) => logs.map((log) => ({ ...log, logIndex: log.logIndex - 1.5 }))
+      expect(await debtsOf(vault, early)).toEqual(debts)
+    },
+  )
 
   test('that are settled are not asked for again, until there is another one', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)

@@ -35,17 +35,36 @@ const maxRequestsSearched = 100
  */
 export function createErc7540(): VaultAdapter {
   /** Whether a vault holds the assets of requests, rather than a separate contract. */
-  const keepers = new Map<Address, Promise<boolean>>()
-  const isKeeper = (
+  const keepers = new Map<Address, boolean>()
+  /** Receivers of requests that were looked up. */
+  const receivers = new WeakMap<DepositRequest, Promise<Receiver | null>>()
+  const lookUp = (state: BlockState, asset: Address, request: DepositRequest): Promise<Receiver | null> => {
+    const known = receivers.get(request) ?? receiverOf(state.rpc, asset, request)
+    receivers.set(request, known)
+    known.catch(() => receivers.delete(request))
+    return known
+  }
+  /** @throws {ContractMismatch} when no transfer of assets was found for any request */
+  const isKeeper = async (
     state: BlockState,
     vault: Address,
     asset: Address,
     requests: readonly DepositRequest[],
   ): Promise<boolean> => {
-    const known = keepers.get(vault) ?? readIsKeeper(state, vault, asset, requests)
-    keepers.set(vault, known)
-    known.catch(() => keepers.delete(vault))
-    return known
+    const known = keepers.get(vault)
+    if (known !== undefined) return known
+    let uncertain: Receiver | null = null
+    for (const request of requests.slice(0, maxRequestsSearched)) {
+      const receiver = await lookUp(state, asset, request)
+      if (receiver?.isCertain === true) {
+        keepers.set(vault, receiver.address === vault)
+        return receiver.address === vault
+      }
+      uncertain ??= receiver
+    }
+    // Not kept: a later request may be certain.
+    if (uncertain !== null) return uncertain.address === vault
+    throw new ContractMismatch(vault, state.block.number, 'has requests whose assets were not transferred')
   }
   return {
     ...erc4626,
@@ -97,37 +116,34 @@ async function readOpen(state: BlockState, vault: Address, { requestId, controll
   return pending + claimable
 }
 
-/**
- * Returns whether a vault holds the assets of requests: other vaults have a separate contract that pays on claim.
- * @throws {ContractMismatch} when no transfer of assets was found for any request
- */
-async function readIsKeeper(
-  { rpc, block }: BlockState,
-  vault: Address,
-  asset: Address,
-  requests: readonly DepositRequest[],
-): Promise<boolean> {
-  for (const request of requests.slice(0, maxRequestsSearched)) {
-    const receiver = await receiverOf(rpc, asset, request)
-    if (receiver !== null) return receiver === vault
-  }
-  throw new ContractMismatch(vault, block.number, 'has requests whose assets were not transferred')
+/** The receiver of a request's assets. Other vaults than keepers have a separate contract, which pays on claim. */
+interface Receiver {
+  readonly address: Address
+  /** Whether no other transfer can have been that of the request. */
+  readonly isCertain: boolean
 }
 
 /**
- * Returns the receiver of a request's assets: of the owner's last transfer before the request in its transaction, or
- * else of the first one after it. The amount may differ because of fee-on-transfer tokens. Null without a transfer.
+ * Returns the receiver of the owner's last transfer before a request in its transaction, and of the first one after it:
+ * vaults transfer the assets before or after they log the request. Where the receivers differ, the owner may have made
+ * the other transfer: then the one of the request's amount counts, or else the one before. The amount may differ because
+ * of fee-on-transfer tokens. Null without a transfer.
  */
 async function receiverOf(
   rpc: Rpc,
   asset: Address,
-  { owner, block, blockHash, txHash, logIndex }: DepositRequest,
-): Promise<Address | null> {
+  { owner, assets, block, blockHash, txHash, logIndex }: DepositRequest,
+): Promise<Receiver | null> {
   const filter = { address: asset, topics: [transferTopic, padHex(owner, { size: 32 })] }
   const at = { number: block, hash: blockHash }
   const logs = await rpc.askAt(at, (node) => readMatchingLogs(node, filter, at))
   const transfers = logs.filter((log) => log.txHash === txHash && log.topics.length === 3)
   const before = transfers.findLast((log) => log.logIndex < logIndex)
-  const receiver = (before ?? transfers.find((log) => log.logIndex > logIndex))?.topics[2]
-  return receiver === undefined ? null : getAddress(`0x${receiver.slice(26)}`)
+  const after = transfers.find((log) => log.logIndex > logIndex)
+  const near = [before, after].filter((log) => log !== undefined)
+  const chosen = near.find(({ data }) => data.length === 66 && BigInt(data) === assets) ?? near[0]
+  const receiver = chosen?.topics[2]
+  if (receiver === undefined) return null
+  const isCertain = near.every(({ topics }) => topics[2] === receiver)
+  return { address: getAddress(`0x${receiver.slice(26)}`), isCertain }
 }
