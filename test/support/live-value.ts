@@ -5,8 +5,8 @@ import { EncodedResponse } from '../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../src/http/live/delivery/unsent-frames.ts'
-import { LiveKeys } from '../../src/http/live/keys/live-keys.ts'
-import type { Evaluation, LiveSource } from '../../src/http/live/keys/live-source.ts'
+import { FollowedResponses } from '../../src/http/live/responses/followed-responses.ts'
+import type { Evaluation, ResponseSource } from '../../src/http/live/responses/response-source.ts'
 import { type LiveLimits, liveLimits } from '../../src/limits/live.ts'
 
 const nothing = (): void => undefined
@@ -32,7 +32,7 @@ export interface ValueStream {
 /** Keys that streams follow, on one value whose evaluations end when the test wants. */
 export class LiveValue {
   readonly data = new DataVersions()
-  readonly keys: LiveKeys
+  readonly responses: FollowedResponses
   readonly #limits: LiveLimits
   /** The data as it is now. */
   #value = 200
@@ -45,7 +45,13 @@ export class LiveValue {
     this.#limits = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0, ...limits }
     const fanOut = createFanOut(this.#limits.slice, 10)
     const { data } = this
-    this.keys = new LiveKeys({ limits: this.#limits, fanOut, data, onEvaluation: nothing, onDelivery: nothing })
+    this.responses = new FollowedResponses({
+      limits: this.#limits,
+      fanOut,
+      data,
+      onEvaluation: nothing,
+      onDelivery: nothing,
+    })
     data.listening(true)
     this.commit(200)
   }
@@ -64,12 +70,12 @@ export class LiveValue {
 
   hear(): void {
     this.data.committed({ version: `${this.seq}.1`, newestTs: null })
-    this.keys.committed(['value'])
+    this.responses.committed(['value'])
   }
 
   listening(isListening: boolean): void {
     this.data.listening(isListening)
-    this.keys.listening(isListening)
+    this.responses.listening(isListening)
   }
 
   /** Lets the evaluation under way end, when it has taken so long. */
@@ -100,7 +106,7 @@ export class LiveValue {
       onDrain: (callback: () => void) => void drained.push(callback),
       onClose: (callback: () => void) => void (closed = callback),
     }
-    this.keys.follow(this.#source(), new LiveConnection(sink, this.#limits, 'someone', new UnsentFrames(1)))
+    this.responses.follow(this.#source(), new LiveConnection(sink, this.#limits, 'someone', new UnsentFrames(1)))
     return {
       frames,
       pause: () => void (sink.unsentBytes = Infinity),
@@ -114,7 +120,7 @@ export class LiveValue {
     }
   }
 
-  #source(): LiveSource {
+  #source(): ResponseSource {
     return {
       name: 'value',
       evaluate: () => {

@@ -13,8 +13,8 @@ import type { ProduceBy, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-limits.ts'
 import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
-import { createEvaluate, liveSender } from './keys/evaluate.ts'
-import { LiveKeys } from './keys/live-keys.ts'
+import { createEvaluate, liveSender } from './responses/evaluate.ts'
+import { FollowedResponses } from './responses/followed-responses.ts'
 import { eventStream } from './ledger/event-stream.ts'
 import { ledgerStreams } from './ledger/ledger-stream.ts'
 import { LedgerTail } from './ledger/ledger-tail.ts'
@@ -86,7 +86,7 @@ export function createLive(options: LiveOptions): Live {
   // Streams leave a third of the file descriptors to other connections.
   const most = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, most })
-  const keys = new LiveKeys({ limits, fanOut, data, onEvaluation, onDelivery })
+  const responses = new FollowedResponses({ limits, fanOut, data, onEvaluation, onDelivery })
   const tail = new LedgerTail({
     log: options.ledgerLog ?? noLedger,
     data,
@@ -102,7 +102,7 @@ export function createLive(options: LiveOptions): Live {
     stages: new Map([
       [
         liveVaults.path,
-        () => vaultStream({ admission, connections, keys, evaluate, respond: answerRest, resumptions, limits }),
+        () => vaultStream({ admission, connections, responses, evaluate, respond: answerRest, resumptions, limits }),
       ],
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
       [
@@ -112,7 +112,7 @@ export function createLive(options: LiveOptions): Live {
           findDocument,
           admission,
           connections,
-          keys,
+          responses,
           evaluate,
           beginLedgerStream,
           resumptions,
@@ -120,13 +120,13 @@ export function createLive(options: LiveOptions): Live {
       ],
     ]),
     committed({ tags }) {
-      keys.committed(tags)
+      responses.committed(tags)
       tail.wake()
     },
     listening(isListening) {
-      keys.listening(isListening)
+      responses.listening(isListening)
       if (isListening) tail.wake()
-      else tail.loseTouch()
+      else tail.onListeningStopped()
     },
     endAll: () => connections.endAll(),
   }

@@ -9,11 +9,11 @@ import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Exchange, Handler, Reply } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
-import type { Evaluate } from './keys/evaluate.ts'
+import type { Evaluate } from './responses/evaluate.ts'
 import type { LiveConnections } from './delivery/live-connections.ts'
-import type { Evaluation, LiveSource } from './keys/live-source.ts'
-import type { LiveKeys } from './keys/live-keys.ts'
-import { noRoom, openAt, type Opening } from './keys/opening.ts'
+import type { Evaluation, ResponseSource } from './responses/response-source.ts'
+import type { FollowedResponses } from './responses/followed-responses.ts'
+import { noRoom, openAt, type Opening } from './responses/opening.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
 import { StreamedResponse } from './delivery/streamed-response.ts'
 import { type AdmitPreparation, prepareStream } from './prepare-stream.ts'
@@ -22,7 +22,7 @@ import type { Resumptions } from './resumption.ts'
 export interface VaultStreamOptions {
   readonly admission: AdmitPreparation
   readonly connections: LiveConnections
-  readonly keys: LiveKeys
+  readonly responses: FollowedResponses
   readonly evaluate: Evaluate
   /** Answers the request for a snapshot. */
   readonly respond: Respond
@@ -45,7 +45,7 @@ const resetFrame = eventFrame({
 
 /** Serves `/live/vaults`: the snapshots of vaults, immediately and on each change. */
 export function vaultStream(options: VaultStreamOptions): Handler {
-  const { admission, connections, keys, evaluate, respond, resumptions, limits } = options
+  const { admission, connections, responses, evaluate, respond, resumptions, limits } = options
   const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
 
   /**
@@ -54,8 +54,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
    * @returns the response if it refuses the stream
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
-    if (keys.isServed(path)) return null
-    const { response } = await keys.open(sender, isWanted, () => evaluatePath(path))
+    if (responses.isServed(path)) return null
+    const { response } = await responses.open(sender, isWanted, () => evaluatePath(path))
     return response.status === 200 || response.status === 503 ? null : response
   }
 
@@ -65,7 +65,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     { slot, isWanted }: Opening,
   ): Promise<Reply | Answer> {
     const { sender } = exchange
-    if (!keys.canOpen(sender, vaults.length)) return overloaded()
+    if (!responses.canEvaluate(sender, vaults.length)) return overloaded()
     const cost = vaults.length * preparationCosts.variableValue
     const paths = await prepareStream(admission, exchange, cost, () => pathsOf(vaults))
     if (paths === 'overloaded') return overloaded()
@@ -76,8 +76,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
     if (refused !== null) return inWordsOfVaults(refused)
-    const hasMemory = [...paths].every((path) => keys.hasRoomFor(sender, path))
-    if (!hasMemory || !keys.hasRoom(sender, paths.size)) return noRoom()
+    const hasMemory = [...paths].every((path) => responses.canStore(sender, path))
+    if (!hasMemory || !responses.canFollow(sender, paths.size)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return slot.release()
       const connection = connections.open(sink, slot)
@@ -85,10 +85,10 @@ export function vaultStream(options: VaultStreamOptions): Handler {
       resumptions.resume(exchange, resumption, {
         connection,
         staleFrame,
-        reserve: () => keys.reserve(paths.size, connection),
+        reserve: () => responses.reserve(paths.size, connection),
         follow: (settled) => {
           if (settled === 'lost') connection.write(resetFrame)
-          for (const path of paths) keys.follow(snapshotSource(path, evaluatePath), connection)
+          for (const path of paths) responses.follow(snapshotSource(path, evaluatePath), connection)
         },
       })
     })
@@ -123,7 +123,7 @@ function pathOf(vault: string): string {
   return `/vault/${vault}/snapshot`
 }
 
-function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Evaluation>): LiveSource {
+function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Evaluation>): ResponseSource {
   return {
     name: path,
     evaluate: () => evaluatePath(path),

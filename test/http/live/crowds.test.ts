@@ -3,7 +3,7 @@ import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { StreamedResponse } from '../../../src/http/live/delivery/streamed-response.ts'
-import { openAt } from '../../../src/http/live/keys/opening.ts'
+import { openAt } from '../../../src/http/live/responses/opening.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { defaultHttpLimits } from '../../../src/limits.ts'
@@ -149,7 +149,7 @@ test('a stream whose responses would wait too long is refused', async () => {
 })
 
 test('of the responses that are kept for streams there is a limit, of snapshots too', async () => {
-  await begin({ keyBytes: 1_000 })
+  await begin({ responseBytes: 1_000 })
   const subscribe = (field: string): Promise<LiveClient> => {
     const query = `subscription { vault(address: "${vaults[0]}") { ${field} } }`
     return follow(`/graphql?${new URLSearchParams({ query }).toString()}`)

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/keys/evaluation-queue.ts'
+import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/responses/evaluation-queue.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { LiveValue } from '../../support/live-value.ts'
@@ -13,12 +13,12 @@ test('evaluations begin in several iterations of the event loop, in which other 
   }
   let iterations = 0
   const counting = setInterval(() => iterations++, 0)
-  await Promise.all(Array.from({ length: 200 }, () => queue.forKey('one', () => true, busy)))
+  await Promise.all(Array.from({ length: 200 }, () => queue.forFollowed('one', () => true, busy)))
   clearInterval(counting)
   expect(iterations).toBeGreaterThan(10)
 })
 
-describe.each(['forKey', 'forOpening'] as const)('evaluations %s', (of) => {
+describe.each(['forFollowed', 'forOpening'] as const)('evaluations %s', (of) => {
   test('take turns by sender, and those that nobody waits for are left out', async () => {
     const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1 })
     const order: string[] = []
@@ -85,7 +85,7 @@ test('a key whose streams have closed before its turn is not evaluated', async (
   const value = new LiveValue({ evaluations: 1 })
   let open = (): void => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
-  const other = value.keys.open(
+  const other = value.responses.open(
     'other',
     () => true,
     () => opened,
@@ -93,7 +93,7 @@ test('a key whose streams have closed before its turn is not evaluated', async (
   value.join().close()
   open()
   await other
-  await value.keys.open(
+  await value.responses.open(
     'other',
     () => true,
     () => Promise.resolve(),

@@ -62,7 +62,7 @@ test.each([
 ])('of the newest commits and rows, %i are in memory, but always the newest commit', async (ledgerWindow, kept) => {
   const newest = { seq: 1 }
   const { tail, commit } = tailOf({ ledgerWindow }, newest)
-  tail.add({ advance: nothing, loseTouch: nothing, sendStale: nothing })
+  tail.add({ advance: nothing, onListeningStopped: nothing, sendStale: nothing })
   commit()
   await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
   newest.seq = 10
@@ -347,7 +347,7 @@ test('a client whose stream was full is told that commits are not heard of, when
   await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
   client.pause()
   data.listening(false)
-  tail.loseTouch()
+  tail.onListeningStopped()
   await setImmediate()
   await setImmediate()
   client.read()

@@ -17,7 +17,7 @@ const unused = (): never => {
 const others = {
   operations: {},
   connections: {},
-  keys: {},
+  responses: {},
   resumptions: {},
   findDocument: unused,
   evaluate: unused,

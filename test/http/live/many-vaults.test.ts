@@ -20,8 +20,8 @@ async function follow(count: number, maxWaiting: number): Promise<{ reply: Reply
   const options = {
     admission,
     connections: { admit: () => ({ sender: 'someone', release: () => undefined }) },
-    keys: {
-      ...{ canOpen: () => true, isServed: () => false },
+    responses: {
+      ...{ canEvaluate: () => true, isServed: () => false },
       open: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
     },
     resumptions: { begin: () => Promise.resolve('reached') },

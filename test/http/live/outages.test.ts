@@ -23,7 +23,7 @@ describe('a result that was evaluated before commits ceased to be heard of', () 
   ])('is not written, when it %s then: the next server may be behind', async (_, isMade) => {
     // The server that is read from shows a commit of which the gateway has not heard.
     value.write(7)
-    value.keys.committed(['value'])
+    value.responses.committed(['value'])
     await value.evaluating()
     if (isMade) await value.evaluated()
     await settled()

@@ -7,8 +7,8 @@ import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { type LiveObserver, LiveConnections } from '../../../src/http/live/delivery/live-connections.ts'
 import { eventFrame } from '../../../src/http/live/delivery/server-sent-events.ts'
-import { LiveKeys } from '../../../src/http/live/keys/live-keys.ts'
-import type { LiveSource } from '../../../src/http/live/keys/live-source.ts'
+import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
+import type { ResponseSource } from '../../../src/http/live/responses/response-source.ts'
 import { beginStream } from '../../../src/http/server/byte-sink.ts'
 import { heapBytes } from '../../support/heap.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
@@ -38,9 +38,9 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
   const connections = new LiveConnections({ limits: all, fanOut, observer, most: 1_000 })
   const data = new DataVersions()
   data.listening(true)
-  const keys = new LiveKeys({ limits: all, fanOut, data, onEvaluation: nothing, onDelivery: nothing })
+  const keys = new FollowedResponses({ limits: all, fanOut, data, onEvaluation: nothing, onDelivery: nothing })
   let number = 0
-  const source: LiveSource = {
+  const source: ResponseSource = {
     name: 'large',
     evaluate: () => {
       const body = `{"number":${number},"text":"${'x'.repeat(bodyBytes)}"}`

@@ -36,7 +36,7 @@ export class AwaitedPosition {
   }
 
   /**
-   * Returns whether no server will have a position: this process has heard of every commit until the wait began, and the
+   * Returns whether no server will have a position: this process was notified of every commit until the wait began, and the
    * client had the position before.
    */
   isLost(position: LedgerPosition): boolean {

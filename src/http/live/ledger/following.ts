@@ -19,6 +19,6 @@ export interface Follower {
   advance(): void
   /** Tells the client that rows may be late. */
   sendStale(): void
-  /** Notes that commits are not heard of. */
-  loseTouch(): void
+  /** Notes that notifications of commits have stopped. */
+  onListeningStopped(): void
 }

@@ -85,7 +85,7 @@ export class LedgerFollower implements Follower, Resumable {
     else connection.sendStale(format.staleFrame)
   }
 
-  loseTouch(): void {
+  onListeningStopped(): void {
     this.#awaited.restart()
     this.sendStale()
   }

@@ -97,9 +97,9 @@ export class LedgerTail {
     if (!this.#isReading) void this.#read()
   }
 
-  /** Tells all streams that commits are not heard of. */
-  loseTouch(): void {
-    this.#fanOut([...this.#followers], (follower) => follower.loseTouch())
+  /** Notes that notifications of commits have stopped, and sends `stale` to all streams. */
+  onListeningStopped(): void {
+    this.#fanOut([...this.#followers], (follower) => follower.onListeningStopped())
   }
 
   /**
@@ -110,7 +110,7 @@ export class LedgerTail {
     if (isSamePlace(position, this.#end)) return null
     const place = position.seq - (this.#window[0]?.seq ?? Infinity)
     const last = this.#window[place]
-    // It is older than those in memory, or was read from the database before this process heard of its commit.
+    // It is older than those in memory, or was read from the database before this process was notified of its commit.
     if (last === undefined) return 'old'
     if (last.version !== position.version || (position.rows ?? 0) > last.rows.length) return 'lost'
     const behind = this.#window.slice(position.rows === null ? place + 1 : place)
@@ -151,7 +151,7 @@ export class LedgerTail {
         await this.#readOn()
       }
     } catch (error) {
-      // Commits may be heard of by a connection of their own while reads fail.
+      // Notifications may arrive, by a connection of their own, while reads fail.
       this.#failures.failed(error)
       this.#isFailing = true
       this.#fanOut([...this.#followers], (follower) => follower.sendStale())
@@ -182,7 +182,7 @@ export class LedgerTail {
     return end
   }
 
-  /** Reads the commits behind a position. No client has a row before the response cache has heard of its commit. */
+  /** Reads the commits behind a position. No client has a row before the response cache was notified of its commit. */
   async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage> {
     const page = await this.#log.after(position, vaults)
     const newest = typeof page === 'string' ? undefined : page.commits.at(-1)
@@ -190,7 +190,7 @@ export class LedgerTail {
     return page
   }
 
-  /** Reads the end of the log, behind which no client begins before the response cache has heard of it. */
+  /** Reads the end of the log, behind which no client begins before the response cache was notified of it. */
   async #readEnd(): Promise<LedgerPosition> {
     const end = await this.#log.end()
     await this.#data.untilNotified(end)

@@ -14,10 +14,10 @@ import { overloaded, refuse } from '../../refuse.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
-import type { Evaluate } from '../keys/evaluate.ts'
-import type { LiveSource } from '../keys/live-source.ts'
-import type { LiveKeys } from '../keys/live-keys.ts'
-import { noRoom, openAt, type Opening } from '../keys/opening.ts'
+import type { Evaluate } from '../responses/evaluate.ts'
+import type { ResponseSource } from '../responses/response-source.ts'
+import type { FollowedResponses } from '../responses/followed-responses.ts'
+import { noRoom, openAt, type Opening } from '../responses/opening.ts'
 import type { RowFormat } from '../ledger/row-frames.ts'
 import { RowNotReady } from '../ledger/unreadable-rows.ts'
 import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
@@ -32,7 +32,7 @@ export interface GraphqlStreamOptions {
   readonly findDocument: PersistedOperations
   readonly admission: AdmitPreparation
   readonly connections: LiveConnections
-  readonly keys: LiveKeys
+  readonly responses: FollowedResponses
   readonly evaluate: Evaluate
   readonly beginLedgerStream: BeginLedgerStream
   readonly resumptions: Resumptions
@@ -109,7 +109,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
 const subscriptionWord = /\bsubscription\b/
 
 /** Creates the streams of state: results that are evaluated again when their data changes. */
-function stateStreams({ operations, connections, keys, evaluate, resumptions }: GraphqlStreamOptions) {
+function stateStreams({ operations, connections, responses, evaluate, resumptions }: GraphqlStreamOptions) {
   return async (
     exchange: Exchange,
     sent: SentOperation,
@@ -117,7 +117,7 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
     { slot, isWanted }: Opening,
   ): Promise<Reply | Answer> => {
     const key = keyOf(sent, checked)
-    const source: LiveSource = {
+    const source: ResponseSource = {
       name: key,
       evaluate: () =>
         evaluate({
@@ -130,10 +130,10 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
       staleFrame,
     }
     // Evaluated first, so that an error is sent as a status; the key then gets the response from the response cache.
-    const firstEvaluation = keys.isServed(key) ? null : keys.open(exchange.sender, isWanted, source.evaluate)
+    const firstEvaluation = responses.isServed(key) ? null : responses.open(exchange.sender, isWanted, source.evaluate)
     const [resumption, first] = await Promise.all([resumptions.begin(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
-    if (!keys.hasRoom(exchange.sender, 1) || !keys.hasRoomFor(exchange.sender, key)) return noRoom()
+    if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return slot.release()
       const connection = connections.open(sink, slot)
@@ -141,10 +141,10 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
       resumptions.resume(exchange, resumption, {
         connection,
         staleFrame,
-        reserve: () => keys.reserve(1, connection),
+        reserve: () => responses.reserve(1, connection),
         follow: (settled) => {
           if (settled === 'lost') connection.write(resetFrame)
-          keys.follow(source, connection)
+          responses.follow(source, connection)
         },
       })
     })

@@ -7,7 +7,7 @@ import type { FixedDocument } from '../../../graphql/execution/executor.ts'
 import type { Answer } from '../../../rest/problem.ts'
 import { graphqlAnswer } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
-import { liveSender } from '../keys/evaluate.ts'
+import { liveSender } from '../responses/evaluate.ts'
 import { RowNotReady } from '../ledger/unreadable-rows.ts'
 
 /** A subscription that was checked: its field, and its variables, coerced. */

@@ -1,6 +1,6 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 
-/** When the evaluations of one key begin: each is followed by a rest, so that slow ones take a part of the time only. */
+/** When the evaluations of one response begin: each is followed by a rest, so that slow ones take a part of the time only. */
 export class EvaluationPace {
   readonly #factor: number
   readonly #evaluate: () => void

@@ -6,7 +6,7 @@ import type { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { OnDisconnect, ResponseCache } from '../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Exchange } from '../../middleware.ts'
-import { type Evaluation, laterVersion } from './live-source.ts'
+import { type Evaluation, laterVersion } from './response-source.ts'
 
 /** Sender of the evaluations that streams share: together they have the share of one client. */
 export const liveSender = 'live'
@@ -63,7 +63,7 @@ export function createEvaluate({ cache, data, produce, report }: EvaluateOptions
     if (errors > 0) reported.set(key, true)
     else if (response.status < 500) reported.delete(key)
     const { version } = response.origin
-    // The response is current at the version that was heard of before it was made, even if it is from the cache.
+    // The response is current at the version that this process was notified of before it was evaluated, even if it is from the cache.
     return { response, version: laterVersion(version, stamp.version) }
   }
 }

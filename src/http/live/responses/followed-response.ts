@@ -2,22 +2,22 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationPace } from './evaluation-pace.ts'
-import { laterVersion, type LiveSource, type TimedEvaluation } from './live-source.ts'
+import { laterVersion, type ResponseSource, type TimedEvaluation } from './response-source.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
 import { Subscription } from './subscription.ts'
 
-/** The services that all keys of a process share. */
-export interface LiveKeyHost {
+/** The services that all followed responses of a process share. */
+export interface FollowedResponseHost {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
-  /** Version of the newest commit that was heard of; null if it is unknown. */
+  /** Version of the newest commit that this process was notified of; null if it is unknown. */
   readonly versionNow: string | null
-  /** Whether commits are heard of. */
+  /** Whether notifications of commits arrive. */
   readonly isListening: boolean
-  /** Makes the response of a key when its turn has come, and calls its `begin` and `change`. */
-  evaluate(key: LiveKey): Promise<TimedEvaluation>
+  /** Evaluates a response when its turn has come, and calls its `begin` and `change`. */
+  evaluate(followed: FollowedResponse): Promise<TimedEvaluation>
   readonly onDelivery: () => void
-  /** Called with the change of the bytes that a key keeps, and the sender of the stream for which it was made. */
+  /** Called with the change of the bytes that are stored for a response, and the sender of the stream for which it was made. */
   readonly onBytes: (owner: string, bytes: number) => void
 }
 
@@ -25,14 +25,14 @@ export interface LiveKeyHost {
 const retryMilliseconds = 1_000
 
 /**
- * A response that streams follow. When its data changes it is made again, once for all of them; if its bytes differ
+ * A response that streams follow. When its data changes it is evaluated again, once for all of them; if its bytes differ
  * from those before, one buffer is written to all. Two such pushes are a minimum time apart: of several changes in it
  * the newest counts. After each evaluation the next one waits some times as long as it took, whatever its result.
  */
-export class LiveKey {
+export class FollowedResponse {
   /** Cache tags of the data that the response was made from; null if any commit may change it. */
   tags: ReadonlySet<string> | null = new Set()
-  readonly #host: LiveKeyHost
+  readonly #host: FollowedResponseHost
   readonly #subscriptions = new Set<Subscription>()
   /** Number of evaluations that have begun. */
   #evaluations = 0
@@ -45,15 +45,15 @@ export class LiveKey {
   #isDirty = true
   /** Whether an evaluation is under way: what was pushed last may be out of date. */
   #isEvaluating = false
-  /** Whether commits were not heard of since the last push, so that the next one tells clients that all is well. */
+  /** Whether notifications of commits had stopped since the last push: the next one shows clients that the data is current. */
   #isUncertain: boolean
   /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
   #isRunning = false
   readonly #pace: EvaluationPace
 
   constructor(
-    readonly source: LiveSource,
-    host: LiveKeyHost,
+    readonly source: ResponseSource,
+    host: FollowedResponseHost,
     readonly owner: string,
   ) {
     this.#host = host
@@ -98,14 +98,14 @@ export class LiveKey {
     this.#schedule()
   }
 
-  /** Notes that commits are heard of again: the data may have changed. */
-  regainTouch(): void {
+  /** Notes that notifications of commits have resumed: the data may have changed. */
+  onListeningResumed(): void {
     this.#pace.shortenTo(retryMilliseconds)
     this.change()
   }
 
-  /** Notes that commits are not heard of, and tells the streams. */
-  loseTouch(): void {
+  /** Notes that notifications of commits have stopped, and sends `stale` to the streams. */
+  onListeningStopped(): void {
     this.#isUncertain = true
     this.#host.fanOut([...this.#subscriptions], (subscription) => this.#sendStale(subscription))
   }
@@ -189,7 +189,7 @@ export class LiveKey {
   }
 
   #fail(status: number, milliseconds: number): void {
-    this.loseTouch()
+    this.onListeningStopped()
     this.#isDirty = true
     this.#pace.rest(retryMilliseconds, status === 503 ? Math.min(milliseconds, retryMilliseconds) : milliseconds)
   }

@@ -1,5 +1,5 @@
 import { dataIn } from '../delivery/server-sent-events.ts'
-import type { LiveSource } from './live-source.ts'
+import type { ResponseSource } from './response-source.ts'
 
 /** A response as it was pushed last. */
 export interface PushedResponse {
@@ -12,7 +12,7 @@ export interface PushedResponse {
 
 /** Makes the frame of a response, which also holds the body. */
 export function pushedResponse(
-  source: Pick<LiveSource, 'frame'>,
+  source: Pick<ResponseSource, 'frame'>,
   { digest, body, version }: Omit<PushedResponse, 'frame'>,
 ): PushedResponse {
   const frame = source.frame(body, version)

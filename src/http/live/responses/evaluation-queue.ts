@@ -44,12 +44,12 @@ export class EvaluationQueue {
   }
 
   /**
-   * Runs an evaluation for a key that streams follow.
+   * Runs an evaluation of a response that streams follow.
    * @param owner sender that followed it first
    * @param isWanted returns whether any stream still follows it
    * @throws {EvaluationRefused}
    */
-  forKey<Result>(owner: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
+  forFollowed<Result>(owner: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
     return this.#wait(this.#keys, owner, isWanted, work)
   }
 

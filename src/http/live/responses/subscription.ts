@@ -1,31 +1,31 @@
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 
-/** A key, to one of the streams that follow it. */
+/** A response, to one of the streams that follow it. */
 interface Followed {
   /** Writes what a stream has missed, once its client has read everything before. */
   resume(subscription: Subscription): void
 }
 
-/** The place of one stream among those that follow a key. */
+/** One of the streams that follow a response. */
 export class Subscription implements Resumable {
-  /** Revision of the key that was written last; 0 before the first. */
+  /** Revision of the response that was written last; 0 before the first. */
   written = 0
   /** Whether the newest response waits until the client has read everything. */
   isBehind = false
 
-  /** @param evaluationsBefore number of the key's evaluations that had begun before */
+  /** @param evaluationsBefore number of the response's evaluations that had begun before */
   constructor(
     readonly connection: LiveConnection,
-    readonly key: Followed,
+    readonly followed: Followed,
     readonly evaluationsBefore: number,
   ) {}
 
   resume(): void {
-    this.key.resume(this)
+    this.followed.resume(this)
   }
 
   /**
-   * Writes a frame, or has the key resume the stream when its client has read everything.
+   * Writes a frame, or has the response resume the stream when its client has read everything.
    * @returns whether it was written
    */
   write(frame: Buffer, revision: number): boolean {
@@ -41,7 +41,7 @@ export class Subscription implements Resumable {
     return true
   }
 
-  /** Tells the client that its data may be out of date, or has the key do so when it has read everything. */
+  /** Tells the client that its data may be out of date, or has the response do so when it has read everything. */
   sendStale(frame: Buffer): void {
     const { connection } = this
     if (connection.isFull) connection.whenDrained(this)

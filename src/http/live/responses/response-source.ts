@@ -12,7 +12,7 @@ export interface TimedEvaluation extends Evaluation {
 }
 
 /** A response that can be followed: how it is made, and how it is written to a stream. */
-export interface LiveSource {
+export interface ResponseSource {
   /** Equal for sources with equal responses in equal frames. */
   readonly name: string
   /** Makes the response. */

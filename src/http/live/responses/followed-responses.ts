@@ -5,10 +5,10 @@ import { Budget } from '../../server/capacity/budget.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationQueue } from './evaluation-queue.ts'
-import { LiveKey, type LiveKeyHost } from './live-key.ts'
-import type { LiveSource, TimedEvaluation } from './live-source.ts'
+import { FollowedResponse, type FollowedResponseHost } from './followed-response.ts'
+import type { ResponseSource, TimedEvaluation } from './response-source.ts'
 
-export interface LiveKeysOptions {
+export interface FollowedResponsesOptions {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
   readonly data: DataVersions
@@ -20,24 +20,24 @@ export interface LiveKeysOptions {
 const anyCommit = 'any commit'
 
 /** The keys that streams of a process follow, by name and by the cache tags of their data. */
-export class LiveKeys implements LiveKeyHost {
+export class FollowedResponses implements FollowedResponseHost {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
   readonly onDelivery: () => void
   readonly #data: DataVersions
   readonly #onEvaluation: () => void
   readonly #queue: EvaluationQueue
-  readonly #keys = new Map<string, LiveKey>()
-  readonly #byTag = new Map<string, Set<LiveKey>>()
+  readonly #byName = new Map<string, FollowedResponse>()
+  readonly #byTag = new Map<string, Set<FollowedResponse>>()
   readonly #history = new TagHistory()
-  /** How often commits ceased to be heard of. */
-  #losses = 0
+  /** How often notifications of commits have stopped. */
+  #stops = 0
   /** Responses that streams follow. */
   readonly #follows: Budget
   /** Bytes of responses that are kept for streams, each counted for the sender that followed it first. */
   readonly #bytes: Budget
 
-  constructor({ limits, fanOut, data, onEvaluation, onDelivery }: LiveKeysOptions) {
+  constructor({ limits, fanOut, data, onEvaluation, onDelivery }: FollowedResponsesOptions) {
     this.limits = limits
     this.fanOut = fanOut
     this.onDelivery = onDelivery
@@ -45,7 +45,7 @@ export class LiveKeys implements LiveKeyHost {
     this.#onEvaluation = onEvaluation
     this.#queue = new EvaluationQueue(limits)
     this.#follows = new Budget(limits.follows)
-    this.#bytes = new Budget(limits.keyBytes)
+    this.#bytes = new Budget(limits.responseBytes)
   }
 
   get versionNow(): string | null {
@@ -57,12 +57,12 @@ export class LiveKeys implements LiveKeyHost {
   }
 
   /** Returns whether a stream may follow so many responses more: half of what others leave, with its sender's other streams. */
-  hasRoom(sender: string, follows: number): boolean {
+  canFollow(sender: string, follows: number): boolean {
     return this.#follows.hasRoom(sender, follows)
   }
 
   /** Returns whether a stream may begin that needs so many responses. */
-  canOpen(sender: string, responses: number): boolean {
+  canEvaluate(sender: string, responses: number): boolean {
     return this.#queue.hasRoom(sender, responses)
   }
 
@@ -70,13 +70,13 @@ export class LiveKeys implements LiveKeyHost {
    * Returns whether a response may be kept for a sender's stream: it is followed already, or the sender's share of the
    * memory is not full.
    */
-  hasRoomFor(sender: string, name: string): boolean {
-    return this.#keys.has(name) || this.#bytes.hasRoom(sender, 1)
+  canStore(sender: string, name: string): boolean {
+    return this.#byName.has(name) || this.#bytes.hasRoom(sender, 1)
   }
 
   /** Returns whether a response is followed and up to date, so that another stream gets it at once. */
   isServed(name: string): boolean {
-    return this.#keys.get(name)?.isServed ?? false
+    return this.#byName.get(name)?.isServed ?? false
   }
 
   onBytes(owner: string, bytes: number): void {
@@ -96,26 +96,26 @@ export class LiveKeys implements LiveKeyHost {
   }
 
   /**
-   * @throws {Error} if commits ceased to be heard of meanwhile, or were heard of again from a server that is behind the result:
-   *   its client must not go back from what an earlier server showed
+   * @throws {Error} if notifications of commits stopped meanwhile, or resumed from a server that is behind the result: a
+   *   client must not go back to older data than an earlier server's
    */
-  async evaluate(key: LiveKey): Promise<TimedEvaluation> {
-    const isWanted = (): boolean => !key.isUnused
-    const { begun, ...evaluation } = await this.#queue.forKey(key.owner, isWanted, async () => {
+  async evaluate(followed: FollowedResponse): Promise<TimedEvaluation> {
+    const isWanted = (): boolean => !followed.isUnused
+    const { begun, ...evaluation } = await this.#queue.forFollowed(followed.owner, isWanted, async () => {
       this.#onEvaluation()
-      const begun = { changes: this.#history.count, losses: this.#losses, isListening: this.isListening }
-      key.begin()
+      const begun = { changes: this.#history.count, stops: this.#stops, isListening: this.isListening }
+      followed.begin()
       const started = performance.now()
-      return { begun, ...(await key.source.evaluate()), milliseconds: performance.now() - started }
+      return { begun, ...(await followed.source.evaluate()), milliseconds: performance.now() - started }
     })
     const { tags, version } = evaluation.response.origin
-    this.#tag(key, tags)
-    if (!this.#isUnchanged(key, begun.changes)) key.change()
-    // What a client asks for after it has had this must not come older, from the cache.
+    this.#tag(followed, tags)
+    if (!this.#isUnchanged(followed, begun.changes)) followed.change()
+    // Waits until the response cache was notified of this version: a later request must not get an older cached response.
     const seq = version === null ? 0 : Number.parseInt(version, 10)
     await this.#data.untilNotified({ seq })
     const isOfServer = begun.isListening || !this.isListening || seq === 0 || this.#data.hasReached({ seq })
-    if (begun.losses !== this.#losses || !isOfServer) throw new Error('The result may be of another server.')
+    if (begun.stops !== this.#stops || !isOfServer) throw new Error('The result may be of another server.')
     return evaluation
   }
 
@@ -136,19 +136,19 @@ export class LiveKeys implements LiveKeyHost {
   }
 
   /** Makes a stream follow a source until it closes. */
-  follow(source: LiveSource, connection: LiveConnection): void {
+  follow(source: ResponseSource, connection: LiveConnection): void {
     const { sender } = connection
-    const key = this.#keys.get(source.name) ?? new LiveKey(source, this, sender)
-    this.#keys.set(source.name, key)
-    const remove = key.add(connection)
+    const followed = this.#byName.get(source.name) ?? new FollowedResponse(source, this, sender)
+    this.#byName.set(source.name, followed)
+    const remove = followed.add(connection)
     this.#follows.add(sender, 1)
     if (!this.isListening) connection.sendStale(source.staleFrame)
     connection.onClose(() => {
       remove()
       this.#follows.giveBack(sender, 1)
-      if (!key.isUnused) return
-      this.#keys.delete(source.name)
-      this.#untag(key)
+      if (!followed.isUnused) return
+      this.#byName.delete(source.name)
+      this.#untag(followed)
     })
   }
 
@@ -157,41 +157,41 @@ export class LiveKeys implements LiveKeyHost {
     if (tags.length === 0) return this.#changeAll()
     this.#history.change(tags)
     const changed = new Set([...tags, anyCommit].flatMap((tag) => [...(this.#byTag.get(tag) ?? [])]))
-    for (const key of changed) key.change()
+    for (const followed of changed) followed.change()
   }
 
   listening(isListening: boolean): void {
     this.#history.forget()
-    if (!isListening) this.#losses++
-    for (const key of this.#keys.values()) {
-      if (isListening) key.regainTouch()
-      else key.loseTouch()
+    if (!isListening) this.#stops++
+    for (const followed of this.#byName.values()) {
+      if (isListening) followed.onListeningResumed()
+      else followed.onListeningStopped()
     }
   }
 
   #changeAll(): void {
     this.#history.forget()
-    for (const key of this.#keys.values()) key.change()
+    for (const followed of this.#byName.values()) followed.change()
   }
 
-  #isUnchanged({ tags }: LiveKey, since: number): boolean {
+  #isUnchanged({ tags }: FollowedResponse, since: number): boolean {
     return tags === null ? this.#history.count === since : this.#history.isUnchanged([...tags], since)
   }
 
-  #tag(key: LiveKey, tags: ReadonlySet<string> | null): void {
-    if (this.#keys.get(key.source.name) !== key) return
-    this.#untag(key)
-    key.tags = tags
+  #tag(followed: FollowedResponse, tags: ReadonlySet<string> | null): void {
+    if (this.#byName.get(followed.source.name) !== followed) return
+    this.#untag(followed)
+    followed.tags = tags
     for (const tag of tags ?? [anyCommit]) {
       const tagged = this.#byTag.get(tag) ?? new Set()
-      this.#byTag.set(tag, tagged.add(key))
+      this.#byTag.set(tag, tagged.add(followed))
     }
   }
 
-  #untag(key: LiveKey): void {
-    for (const tag of key.tags ?? [anyCommit]) {
+  #untag(followed: FollowedResponse): void {
+    for (const tag of followed.tags ?? [anyCommit]) {
       const tagged = this.#byTag.get(tag)
-      tagged?.delete(key)
+      tagged?.delete(followed)
       if (tagged?.size === 0) this.#byTag.delete(tag)
     }
   }
