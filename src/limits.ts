@@ -159,7 +159,7 @@ export const defaultHttpLimits = {
   pipelinedInAll: 4_096,
   // Requests that wait on one connection: one read of 64 KB contains 256 requests of 256 bytes.
   waitingRequests: 256,
-  // Requests that wait on all connections; each takes about 5 KB of memory.
+  // Requests that wait on all connections, without the first of each; each takes about 5 KB of memory.
   waitingInAll: 4_096,
   // Responses in progress in one process: about one second of work. Clients that would wait longer are asked to retry.
   answersUnderWay: 1_000,

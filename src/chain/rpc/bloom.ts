@@ -74,7 +74,7 @@ export async function readMatchingLogs(
     const header = await node.block(number)
     if (header.hash !== hash) throw new NodeFault(`gave block ${number} as ${header.hash}, which is ${hash}`)
     const all = requireCovered(await node.receiptLogsOf(hash), header)
-    return all.filter((log) => isMatch(log, filter))
+    return all.filter(matcherOf(filter))
   }
 }
 
@@ -84,17 +84,17 @@ function requireCovered(all: ChainLog[], { number, logsBloom }: Header): ChainLo
   throw new NodeFault(`left out logs of block ${number}, by its bloom`)
 }
 
-/** Returns whether a log matches a filter as eth_getLogs applies it. */
-function isMatch(log: ChainLog, { address = [], topics = [] }: LogFilter): boolean {
-  const addresses = [address].flat()
-  const isIn = (value: Hex | undefined, values: readonly Hex[]): boolean =>
-    values.some((one) => one.toLowerCase() === value)
-  return (
-    (addresses.length === 0 || isIn(log.address, addresses)) &&
-    topics.every((place, index) =>
-      place === null ? log.topics.length > index : isIn(log.topics[index], [place].flat()),
-    )
-  )
+/** Returns the function that tells whether a log matches a filter as eth_getLogs applies it. */
+function matcherOf({ address = [], topics = [] }: LogFilter): (log: ChainLog) => boolean {
+  const setOf = (values: Hex | readonly Hex[]): Set<string> => new Set([values].flat().map((one) => one.toLowerCase()))
+  const addresses = setOf(address)
+  const places = topics.map((place) => (place === null ? null : setOf(place)))
+  return (log) =>
+    (addresses.size === 0 || addresses.has(log.address)) &&
+    places.every((place, index) => {
+      const topic = log.topics[index]
+      return topic !== undefined && (place === null || place.has(topic))
+    })
 }
 
 /**

@@ -62,6 +62,9 @@ export function createErc7540(): VaultAdapter {
       }
       uncertain ??= receiver
     }
+    // A later block that was valued meanwhile may have had a request that is certain.
+    const later = keepers.get(vault)
+    if (later !== undefined) return later
     // Not kept: a later request may be certain.
     if (uncertain !== null) return uncertain.address === vault
     throw new ContractMismatch(vault, state.block.number, 'has requests whose assets were not transferred')

@@ -16,7 +16,8 @@ interface Started<Result> {
 
 /**
  * The executions by graphql-js, which block the event loop. Of each reason one starts per iteration; after one that blocked
- * for long, such as introspection, admission control rests for as long, because other requests need several iterations.
+ * for long, such as introspection, the next starts when as much time has passed, because other requests need several
+ * iterations. Admission control rests after those that are not compiled; it would never start anything if both rested.
  */
 export class FallbackQueue {
   readonly #admission: Pick<AdmissionControl, 'rest'>
@@ -41,7 +42,7 @@ export class FallbackQueue {
   ): Promise<Result> {
     this.#onFallback?.(reason)
     const started = this.#startAfter(this.#last.get(reason), signal, execute)
-    this.#last.set(reason, this.#restAfter(started))
+    this.#last.set(reason, this.#restAfter(reason, started))
     return (await started).running
   }
 
@@ -58,8 +59,10 @@ export class FallbackQueue {
     return { running, blockedMilliseconds: performance.now() - since }
   }
 
-  async #restAfter(starting: Promise<Started<unknown>>): Promise<void> {
-    const started = await starting.catch(() => null)
-    if (started !== null && started.blockedMilliseconds > 1) await this.#admission.rest(started.blockedMilliseconds)
+  async #restAfter(reason: FallbackReason, starting: Promise<Started<unknown>>): Promise<void> {
+    const { blockedMilliseconds } = await starting.catch(() => ({ blockedMilliseconds: 0 }))
+    if (blockedMilliseconds <= 1) return
+    if (reason === 'not compiled') await this.#admission.rest(blockedMilliseconds)
+    else await new Promise((resolve) => setTimeout(resolve, blockedMilliseconds))
   }
 }

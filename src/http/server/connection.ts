@@ -78,7 +78,7 @@ export class Connection implements RequestConnection {
     this.#begin = begin
     pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
     socket.once('close', () => {
-      capacity.waiting.giveBack(admitted.sender, this.#waiting.length)
+      capacity.waiting.giveBack(admitted.sender, Math.max(0, this.#waiting.length - 1))
       this.#waiting = []
       // Node emits `close` only on the response at the head of the pipeline.
       setImmediate(() => {
@@ -107,7 +107,12 @@ export class Connection implements RequestConnection {
     // Node assigns the socket to the response that is next to be sent.
     const before = response.socket === null ? this.#unanswered : null
     const answered = before === null ? answer() : before.then(next).then(answer)
-    if (answered instanceof Promise) this.#unanswered = answered.then(nothing, nothing)
+    if (answered instanceof Promise) {
+      const ended = answered.then(nothing, nothing).then(() => {
+        if (this.#unanswered === ended) this.#unanswered = null
+      })
+      this.#unanswered = ended
+    }
     return answered
   }
 
@@ -150,9 +155,11 @@ export class Connection implements RequestConnection {
     return this.running.length < this.#limits.pipelined && this.#capacity.started.take(this.admitted.sender, 1)
   }
 
-  /** Takes the capacity to let a request wait. */
+  /** Takes the capacity to let a request wait; the first of the connection takes none. */
   #takeWait(): boolean {
-    return this.#waiting.length < this.#limits.waitingRequests && this.#capacity.waiting.take(this.admitted.sender, 1)
+    const { length } = this.#waiting
+    if (length === 0) return true
+    return length < this.#limits.waitingRequests && this.#capacity.waiting.take(this.admitted.sender, 1)
   }
 
   #wait(response: Response): void {
@@ -176,7 +183,7 @@ export class Connection implements RequestConnection {
 
   #runNext(): void {
     const next = this.#waiting.shift() as Response
-    this.#capacity.waiting.giveBack(this.admitted.sender, 1)
+    if (this.#waiting.length > 0) this.#capacity.waiting.giveBack(this.admitted.sender, 1)
     if (this.#waiting.length === 0 && this.#refusal === null) this.#socket.resume()
     this.#run(next)
   }

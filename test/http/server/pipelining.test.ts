@@ -115,11 +115,12 @@ describe('requests that one connection sends without waiting for answers', () =>
           .map((path) => get(`/${name}${path}`))
           .join(''),
       )
-    send(first, 'first', 1 + 4)
+    // Beside the oldest, each connection may have one that waits.
+    send(first, 'first', 1 + 1 + 4)
     await expect.poll(() => begun).toEqual(['/first/0'])
-    send(second, 'second', 1 + 1)
+    send(second, 'second', 1 + 1 + 1)
     await expect.poll(() => begun).toEqual(['/first/0', '/second/0'])
-    send(third, 'third', 1 + 1)
+    send(third, 'third', 1 + 1 + 1)
     expect(await third.closed).toBe('')
 
     // Each that is begun makes room.
@@ -128,9 +129,9 @@ describe('requests that one connection sends without waiting for answers', () =>
       await expect.poll(() => begun).toContain(`/${name}/1`)
     }
     const fourth = await rawConnection(port)
-    send(fourth, 'fourth', 1 + 2)
+    send(fourth, 'fourth', 1 + 1 + 2)
     await expect.poll(() => begun).toContain('/fourth/0')
-    for (const path of paths(3)) {
+    for (const path of paths(4)) {
       await expect.poll(() => running.has(`/fourth${path}`)).toBe(true)
       running.get(`/fourth${path}`)?.end(`answer to ${path};`)
     }
@@ -142,20 +143,20 @@ describe('requests that one connection sends without waiting for answers', () =>
     const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     const port = server?.port ?? 0
     first.send(
-      paths(1 + 5)
+      paths(1 + 1 + 5)
         .map(get)
         .join(''),
     )
     await expect.poll(() => begun).toEqual(['/0'])
     const [second, other] = [await rawConnection(port), await rawConnection(port, '127.0.0.2')]
-    second.send(get('/second/0') + get('/second/1'))
+    second.send(get('/second/0') + get('/second/1') + get('/second/2'))
     expect(await second.closed).toBe('')
-    other.send(get('/other/0') + get('/other/1'))
-    for (const path of ['/other/0', '/other/1']) {
+    other.send(get('/other/0') + get('/other/1') + get('/other/2'))
+    for (const path of ['/other/0', '/other/1', '/other/2']) {
       await expect.poll(() => running.has(path)).toBe(true)
       running.get(path)?.end(`answer to ${path};`)
     }
-    await other.receives(/answer to \/other\/1;/)
+    await other.receives(/answer to \/other\/2;/)
     for (const { socket } of [first, other]) socket.destroy()
   })
 
@@ -191,7 +192,7 @@ describe('requests that one connection sends without waiting for answers', () =>
   test('make room for others when a stream is begun before them, and are not begun', async () => {
     const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     first.send(
-      paths(1 + 5)
+      paths(1 + 1 + 5)
         .map(get)
         .join(''),
     )
@@ -200,7 +201,7 @@ describe('requests that one connection sends without waiting for answers', () =>
     clientConnection?.endWithStream()
     expect(await first.closed).toBe('')
     const second = await rawConnection(server?.port ?? 0)
-    const asked = paths(1 + 5).map((path) => `/second${path}`)
+    const asked = paths(1 + 1 + 5).map((path) => `/second${path}`)
     second.send(asked.map(get).join(''))
     for (const path of asked) {
       await expect.poll(() => running.has(path)).toBe(true)
@@ -223,17 +224,17 @@ describe('requests that one connection sends without waiting for answers', () =>
   test('make room for others when their connection is cut before they are begun', async () => {
     const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     const send = (connection: RawConnection, asked: readonly string[]): void => connection.send(asked.map(get).join(''))
-    send(first, paths(1 + 5 + 1))
+    send(first, paths(1 + 1 + 5 + 1))
     await first.closed
     expect(begun).toEqual(['/0'])
     const second = await rawConnection(server?.port ?? 0)
-    const asked = paths(1 + 5).map((path) => `/second${path}`)
+    const asked = paths(1 + 1 + 5).map((path) => `/second${path}`)
     send(second, asked)
     for (const path of asked) {
       await expect.poll(() => running.has(path)).toBe(true)
       running.get(path)?.end(`answer to ${path};`)
     }
-    await second.receives(/answer to \/second\/5;/)
+    await second.receives(/answer to \/second\/6;/)
     second.socket.destroy()
   })
 })
