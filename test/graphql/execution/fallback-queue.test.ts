@@ -54,19 +54,15 @@ test('failed operations do not wait for the rest after introspection', async () 
   expect(await queue.run('error', undefined, () => 'failed')).toBe('failed')
 })
 
-test('executions of both reasons, however many, leave time in which other long work starts', async () => {
-  const admission = createAdmissionControl(admissionLimits)
-  const queue = new FallbackQueue(admission, undefined)
-  let isOver = false
-  const flood = async (reason: 'error' | 'not compiled'): Promise<void> => {
-    while (!isOver) await queue.run(reason, undefined, () => block(2))
-  }
-  const floods = (['error', 'not compiled'] as const).flatMap((reason) => [flood(reason), flood(reason)])
-  await iterations(10)
-  const ticket = { cost: admissionLimits.shortPreparation + 1, sender: 'other' }
-  for (let left = 20; left > 0; left--) await admission.prepare(() => undefined, ticket)
-  isOver = true
-  await Promise.all(floods)
+test('failed operations that block the event loop delay the next one of them, and not admission control', async () => {
+  const { queue, rests } = recording()
+  await queue.run('error', undefined, () => block(20))
+  let isBegun = false
+  const next = queue.run('error', undefined, () => void (isBegun = true))
+  await iterations(3)
+  expect(isBegun).toBe(false)
+  await next
+  expect(rests).toEqual([])
 })
 
 test('an execution that is cancelled before its turn does not start, and delays no other', async () => {
