@@ -24,7 +24,7 @@ export interface FeedMonitor {
   readonly conditions: () => FeedConditions
   /** Records the error that ended a feed; it applies until the gateway restarts. */
   feedStopped(feed: string, error: unknown): void
-  /** Records whether a feed waits for the database or disk space. */
+  /** Records whether a feed waits for the database, disk space or the machine's clock. */
   feedWaits(feed: string, isWaiting: boolean): void
   /** Records whether a feed's file is missing. */
   fileMissing(feed: string, isMissing: boolean): void

@@ -17,6 +17,8 @@ export interface AttemptOptions {
   readonly countedAfter: number
   /** Outcomes of lines that another writer of this run has committed, by index. */
   readonly committed: readonly (LineOutcome | undefined)[]
+  /** Clock in Unix seconds, read at each attempt; undefined where the times of facts are not compared with one. */
+  readonly nowSeconds: (() => number) | undefined
 }
 
 /**
@@ -24,7 +26,7 @@ export interface AttemptOptions {
  * next attempt.
  */
 export function createAttempt(
-  { database, rejects, feed, expected, countedAfter, committed }: AttemptOptions,
+  { database, rejects, feed, expected, countedAfter, committed, nowSeconds }: AttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
   let earlier: readonly LineOutcome[] | undefined
@@ -36,7 +38,7 @@ export function createAttempt(
     }
     try {
       const skipBad = rejects !== undefined
-      const result = await applyBatch(database, feed, parsed, { skipBad, beforeCommit, expected })
+      const result = await applyBatch(database, feed, parsed, { skipBad, nowSeconds, beforeCommit, expected })
       const outcomes = committedOutcomes(result.outcomes, earlier)
       return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, committed[at])) }
     } catch (error) {

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedPosition } from '../database/write/feed.ts'
-import { aheadOfClock } from './fact/clock.ts'
 import { digestOf } from './fact/digest.ts'
 import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
 import type { BatchLine } from './projector/line-outcome.ts'
@@ -27,21 +26,14 @@ export interface Batch {
 /**
  * Parses the lines of a batch: at most {@link maxBatchLines}, and fewer where they are long.
  * @param from index of its first line
- * @param nowSeconds clock in Unix seconds: a new fact more than a day ahead of it is rejected
  */
-export async function parseBatch(
-  source: Source,
-  nowSeconds: (() => number) | undefined,
-  all: readonly Line[],
-  from: number,
-): Promise<Batch> {
+export async function parseBatch(source: Source, all: readonly Line[], from: number): Promise<Batch> {
   const lines = all.slice(from, batchEnd(all, from))
   const parsed: BatchLine[] = []
-  const clock = source.hasOwnTime === true ? undefined : nowSeconds
   for (let at = 0; at < lines.length; at += linesPerTurn) {
     if (at > 0) await nextTurn()
     for (const line of lines.slice(at, at + linesPerTurn)) {
-      parsed.push(parseLine(line, clock?.(), positionAfter(source, line)))
+      parsed.push(parseLine(line, positionAfter(source, line)))
     }
   }
   return { lines, parsed }
@@ -66,6 +58,11 @@ export function sizeInLines(lines: readonly Line[]): number {
   return Math.max(lines.length, Math.ceil((bytes * maxBatchLines) / chunkBytes))
 }
 
+/** Returns the clock that new facts of a source are compared with; undefined where they are compared with none. */
+export function clockOf(source: Source, nowSeconds: (() => number) | undefined): (() => number) | undefined {
+  return source.hasOwnTime === true ? undefined : nowSeconds
+}
+
 /** Returns the position of a feed after a line. */
 export function positionAfter(source: Source, line: Line): FeedPosition {
   return source.positionAfter?.(line) ?? new LinePosition(line)
@@ -76,16 +73,12 @@ export type LineBytes = Pick<Line, 'bytes' | 'length' | 'fact'>
 
 /**
  * Parses and validates a line, or validates the fact that a producer in this process passes instead of text.
- * @param clockSeconds clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all
  * @param position position of the feed after the line
  */
-export function parseLine(line: LineBytes, clockSeconds: number | undefined, position: FeedPosition): BatchLine {
+export function parseLine(line: LineBytes, position: FeedPosition): BatchLine {
   const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
   if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue, position }
-  const { fact } = parsed
-  const issueIfNew = clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)
-  const digest = digestOf(fact)
-  return issueIfNew === null ? { fact, digest, position } : { fact, digest, position, issueIfNew }
+  return { fact: parsed.fact, digest: digestOf(parsed.fact), position }
 }
 
 /** The position after a line. Its fingerprint is computed lazily, because only the last position of a batch is stored. */

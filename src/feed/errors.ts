@@ -73,6 +73,24 @@ export class UnwritableRejects extends Error {
   }
 }
 
+/** A new fact is ahead of this machine's clock, which is known to be wrong by the facts in the database. */
+export class ClockBehind extends Error {
+  constructor(
+    /** Line of the fact. */
+    readonly line: number,
+    readonly tsSeconds: number,
+    readonly nowSeconds: number,
+    /** Time of the newest fact in the database that was compared with a clock. */
+    readonly newestSeconds: number,
+  ) {
+    super(
+      `Line ${line} is of ${tsSeconds}, more than a day ahead of this machine's clock, ${nowSeconds}, and so is the newest fact ` +
+        `in the database, ${newestSeconds}: set the clock. If it is right, remove the line.`,
+    )
+    this.name = 'ClockBehind'
+  }
+}
+
 /** A problem of a line: the wrong key, null for the whole line, and the reason. */
 export interface ValidationIssue {
   readonly key: string | null

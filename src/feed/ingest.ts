@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
-import { type Batch, parseBatch } from './batch.ts'
+import { type Batch, clockOf, parseBatch } from './batch.ts'
 import {
   beginningOf,
   Checkpoints,
@@ -37,8 +37,8 @@ export interface IngestOptions {
   /** Observes outages of the database, after which the run continues; without it an outage ends the run. */
   readonly outageObserver?: OutageObserver
   /**
-   * Clock in Unix seconds. A fact more than a day ahead of it is rejected, and the end of a source is recorded by it.
-   * Without it neither happens.
+   * Clock in Unix seconds. A fact more than a day ahead of it is rejected, or waits while the clock is known to be wrong, and the
+   * end of a source is recorded by it. Without it neither happens.
    */
   readonly nowSeconds?: () => number
   /** Writers that apply the parts of a round in parallel; without them the run applies all lines. */
@@ -59,6 +59,7 @@ export interface IngestOptions {
  * @throws {UnreadableFeed} when the source ends prematurely or cannot be read
  * @throws {UnrepeatableFeed} when the database has lost facts of a source that cannot be read again
  * @throws {UnwritableRejects} when rejected lines cannot be written; their batch is not applied
+ * @throws {ClockBehind} when the clock is known to be wrong, without an observer of outages; the batch is not applied
  */
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const { database, source, nowSeconds } = options
@@ -113,7 +114,7 @@ async function ingestSource(options: IngestOptions, run: Run, checkpoints: Check
 
 async function applySegments(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
   const { source, summary } = run
-  const { nowSeconds, onProgress, writers = [] } = options
+  const { onProgress, writers = [] } = options
   const isAborted = (): boolean => options.signal?.aborted === true
   let bytesHandled = source.start.byte
   const onHandled = ({ number, endByte }: Line): void => {
@@ -129,7 +130,7 @@ async function applySegments(options: IngestOptions, run: Run, checkpoints: Chec
       onProgress?.(summary, bytesHandled)
     }
   }
-  const parse = (lines: readonly Line[], from = 0): Promise<Batch> => parseBatch(source, nowSeconds, lines, from)
+  const parse = (lines: readonly Line[], from = 0): Promise<Batch> => parseBatch(source, lines, from)
   for await (const { lines, parts, first } of readSegments(source, writers.length, parse)) {
     if (isAborted()) return
     const round = parts === null ? noRound : await checkpointed(applyInRound(options, run, lines, parts, onHandled))
@@ -176,7 +177,9 @@ async function applyAsBatch(
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedAfter } = run
-  const attempt = createAttempt({ database, rejects, feed: source.name, expected, countedAfter, committed }, batch)
+  const nowSeconds = clockOf(source, options.nowSeconds)
+  const attemptOptions = { database, rejects, feed: source.name, expected, countedAfter, committed, nowSeconds }
+  const attempt = createAttempt(attemptOptions, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return
   const { outcomes, lastPosition } = result

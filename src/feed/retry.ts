@@ -1,10 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isOutage } from '../database/errors.ts'
-import { UnwritableRejects } from './errors.ts'
+import { ClockBehind, UnwritableRejects } from './errors.ts'
 
-/** Observes outages that delay a feed; called once for each. */
+/** Observes outages that delay a feed. */
 export interface OutageObserver {
+  /** Called once for each outage, and again where the reason becomes another one. */
   readonly onWait: (reason: Error) => void
+  /** Called once for each outage. */
   readonly onResume: () => void
 }
 
@@ -12,7 +14,7 @@ const firstMilliseconds = 200
 const maxMilliseconds = 5_000
 
 /**
- * Retries work during an outage of the database or a full disk, with exponential backoff and jitter.
+ * Retries work during an outage of the database, with a full disk or a wrong clock, with exponential backoff and jitter.
  * @param outageObserver without it the first outage is thrown
  * @param signal ends the wait immediately
  * @returns the result of the work; null where it was aborted first
@@ -22,6 +24,7 @@ export async function retryDuringOutage<Result>(
   outageObserver: OutageObserver | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Result | null> {
+  let reason: string | null = null
   for (let tries = 0; ; tries++) {
     try {
       const result = await work()
@@ -31,7 +34,8 @@ export async function retryDuringOutage<Result>(
       // A permanent error ends the outage too.
       if (tries > 0 && !isTemporary(error)) outageObserver?.onResume()
       if (outageObserver === undefined || !isTemporary(error)) throw error
-      if (tries === 0) outageObserver.onWait(error)
+      if (error.name !== reason) outageObserver.onWait(error)
+      reason = error.name
     }
     await wait(pauseMilliseconds(tries), undefined, { ...(signal && { signal }) }).catch(() => undefined)
     if (signal?.aborted === true) return null
@@ -39,7 +43,7 @@ export async function retryDuringOutage<Result>(
 }
 
 function isTemporary(error: unknown): error is Error {
-  return isOutage(error) || (error instanceof UnwritableRejects && error.isFull)
+  return isOutage(error) || error instanceof ClockBehind || (error instanceof UnwritableRejects && error.isFull)
 }
 
 /**

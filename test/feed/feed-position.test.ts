@@ -11,7 +11,7 @@ import { mark, midnight, vaultA } from '../support/world.ts'
 
 const position = (line: number) => ({ line, byte: line * 100, fingerprint: `f${line}` })
 const bytes = Buffer.from(JSON.stringify(mark(vaultA, midnight, '1')))
-const line = parseLine({ bytes, length: bytes.length }, undefined, position(9))
+const line = parseLine({ bytes, length: bytes.length }, position(9))
 
 /** A run after writers side by side have applied all so far. */
 const afterRound: ExpectedState = {

@@ -8,6 +8,7 @@ import { DatabaseFull } from '../../src/database/errors.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import type { Summary } from '../../src/feed/checkpoints.ts'
 import { CommitsLost } from '../../src/feed/feed-position.ts'
+import { ClockBehind } from '../../src/feed/errors.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { retryDuringOutage } from '../../src/feed/retry.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
@@ -133,6 +134,22 @@ test('a wait that ends with another error is reported as over', async () => {
   const work = (): Promise<never> => Promise.reject(errors.shift() ?? new Error('once too often'))
   await expect(retryDuringOutage(work, outageObserver, undefined)).rejects.toBeInstanceOf(CommitsLost)
   expect([outageObserver.onWait.mock.calls.length, outageObserver.onResume.mock.calls.length]).toEqual([1, 1])
+})
+
+test('a wait is reported again where its reason becomes another one', async () => {
+  const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn() }
+  const out = new DatabaseUnavailable(new Error('it is out'))
+  const errors = [out, out, new ClockBehind(1, 100_000, 0, 100_000)]
+  const work = (): Promise<string> => {
+    const error = errors.shift()
+    return error === undefined ? Promise.resolve('done') : Promise.reject(error)
+  }
+  expect(await retryDuringOutage(work, outageObserver, undefined)).toBe('done')
+  expect(outageObserver.onWait.mock.calls.map(([reason]) => reason.name)).toEqual([
+    'DatabaseUnavailable',
+    'ClockBehind',
+  ])
+  expect(outageObserver.onResume).toHaveBeenCalledOnce()
 })
 
 test('outageObserver is for outages alone', async () => {

@@ -94,6 +94,21 @@ export function saveNewestFact(transaction: Transaction, name: string, newestTs:
   transaction.send(updateNewestFact, [name, newestTs])
 }
 
+const newestFact: Statement = {
+  name: 'newest_fact',
+  text: 'select max(newest_fact_at)::float8 as newest from feed where block_number is null',
+}
+
+/**
+ * Reads the time of the newest fact of all feeds whose facts are compared with a clock: not those that read a chain, because a
+ * local node sets its blocks to any time.
+ * @returns Unix seconds; null where there is none
+ */
+export async function readNewestFact(transaction: Transaction): Promise<number | null> {
+  const [found] = await transaction.query<{ readonly newest: number | null }>(newestFact, [])
+  return found?.newest ?? null
+}
+
 const updateReach: Statement = {
   name: 'update_reach',
   text: `update feed set read_until = greatest(read_until, $3::bigint),

@@ -17,3 +17,12 @@ export function aheadOfClock({ ts }: Fact, nowSeconds: number): ValidationIssue 
   const reason = `is ${ts}, more than a day (${maxAheadSeconds} s) ahead of this machine's clock, ${nowSeconds}: one of the two is wrong`
   return { key: 'ts', reason }
 }
+
+/**
+ * Returns whether a time proves that the clock is wrong: facts that were compared with a clock are at most a day ahead of a
+ * right one.
+ * @param newestSeconds time of the newest of these facts in the database; null where there is none, which proves nothing
+ */
+export function isClockBehind(nowSeconds: number, newestSeconds: number | null): newestSeconds is number {
+  return newestSeconds !== null && newestSeconds > nowSeconds + maxAheadSeconds
+}

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/database.ts'
 import { commitsOf, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { rejectedLines } from '../attempt.ts'
-import { positionAfter } from '../batch.ts'
+import { clockOf, positionAfter } from '../batch.ts'
 import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
 import { areKnown } from '../projector/batch-state.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
@@ -92,7 +92,7 @@ class Round {
 
   async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {
     const { writers = [], source, rejects, nowSeconds } = this.options
-    const clockSeconds = source.hasOwnTime === true ? undefined : nowSeconds?.()
+    const clockSeconds = clockOf(source, nowSeconds)?.()
     this.#running = this.parts.map(async (indexes, at) => {
       const lines = indexes.map((index) => this.lines[index] as Line)
       const part = { lines, skipBad: rejects !== undefined, clockSeconds, base }

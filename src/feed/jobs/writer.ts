@@ -6,7 +6,8 @@ import { type LineBytes, parseLine } from '../batch.ts'
 import { CommitsLost } from '../feed-position.ts'
 import { loadBatchState } from '../projector/batch-state.ts'
 import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
-import { factsOf, newestFactTime, project, saveSharedRows } from '../projector/projector.ts'
+import { project } from '../projector/project-lines.ts'
+import { factsOf, newestFactTime, saveSharedRows } from '../projector/projector.ts'
 import { saveChanges } from '../projector/save-changes.ts'
 
 /** The lines of a round that one writer applies: all lines about certain vaults, in the order of the feed. */
@@ -56,7 +57,7 @@ export type WriterConnection = Pick<Database, 'transaction' | 'close'>
 export function createWriter(connection: WriterConnection): Writer {
   return {
     apply(part, gate) {
-      const batch = part.lines.map((line) => parseLine(line, part.clockSeconds, noPosition))
+      const batch = part.lines.map((line) => parseLine(line, noPosition))
       return applyPart(connection, batch, part, onceOpen(gate))
     },
     close: () => connection.close(),
@@ -96,7 +97,7 @@ async function applyPart(
 async function writePart(
   transaction: Transaction,
   batch: readonly BatchLine[],
-  { skipBad, base }: Part,
+  { skipBad, clockSeconds, base }: Part,
   gate: Gate,
 ): Promise<AppliedPart> {
   limitLockWait(transaction)
@@ -107,7 +108,7 @@ async function writePart(
     readLogHead(transaction),
   ])
   if (!isThere) throw new CommitsLost(null)
-  const { projection, outcomes } = await project(transaction, known, batch, skipBad)
+  const { projection, outcomes } = await project(transaction, known, batch, { skipBad, clockSeconds })
   const nonce = commitNonce()
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
   await gate(outcomes)

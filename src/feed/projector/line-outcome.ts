@@ -3,12 +3,10 @@ import type { ValidationIssue } from '../errors.ts'
 import type { Fact, FactKind } from '../fact/fact.ts'
 
 /**
- * A validated fact or the problem of a line, with the feed's position after the line. A fact has a digest of its
- * contents; `issueIfNew` is a problem that rejects the fact only where it is new.
+ * A validated fact, with a digest of its contents, or the problem of a line, and the feed's position after the line.
  */
 export type BatchLine = { readonly position: FeedPosition } & (
-  | { readonly fact: Fact; readonly digest: string; readonly issueIfNew?: ValidationIssue }
-  | { readonly issue: ValidationIssue; readonly kind: FactKind | null }
+  { readonly fact: Fact; readonly digest: string } | { readonly issue: ValidationIssue; readonly kind: FactKind | null }
 )
 
 /** Outcome of a line: a new fact, a known fact, or a rejected line. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database, Transaction } from '../../database/database.ts'
 import { DatabaseUnavailable, isConflict, isUniqueViolation } from '../../database/errors.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
@@ -6,20 +5,21 @@ import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact }
 import type { FiguresState } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
-import { DomainError } from '../../domain/errors.ts'
-import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import type { Fact } from '../fact/fact.ts'
 import { type ExpectedState, hasHandled, mayLose, movesPosition, requireExpectedState } from '../feed-position.ts'
-import type { BatchState } from './changes.ts'
 import { areKnown, loadBatchState } from './batch-state.ts'
-import { Projection } from './projection.ts'
-import { countChanges, saveChanges, refreshStrategies, saveSettledPoints } from './save-changes.ts'
+import type { BatchLine, LineOutcome } from './line-outcome.ts'
+import { project } from './project-lines.ts'
+import type { Projection } from './projection.ts'
+import { countChanges, saveChanges, refreshStrategies } from './save-changes.ts'
 import { changedStrategyDays } from './series.ts'
 
 /** Options of {@link applyBatch}. */
 export interface BatchOptions {
   /** Continues after a bad fact; without it the batch ends before the first one. */
   readonly skipBad: boolean
+  /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; without it all times are accepted. */
+  readonly nowSeconds?: (() => number) | undefined
   /** Called with the outcomes before the transaction commits. */
   readonly beforeCommit?: (outcomes: readonly LineOutcome[]) => Promise<void>
   /** The state that the database must still contain; without it nothing is verified. */
@@ -42,6 +42,7 @@ const maxAttempts = 5
  * Applies a batch of facts and the feed's position in one transaction. Retries conflicts with other writers.
  * @throws {DatabaseUnavailable} when the conflicts do not end
  * @throws {CommitsLost} when earlier batches were lost; nothing of this batch is applied then
+ * @throws {ClockBehind} when a fact is ahead of the clock because that is wrong; nothing of this batch is applied then
  */
 export async function applyBatch(
   database: Database,
@@ -87,13 +88,14 @@ async function applyInTransaction(
   transaction: Transaction,
   feed: string,
   batch: readonly BatchLine[],
-  { skipBad, beforeCommit, expected }: BatchOptions,
+  { skipBad, nowSeconds, beforeCommit, expected }: BatchOptions,
 ): Promise<AppliedBatch> {
   const [stored, { known, figures }] = await Promise.all([
     lockFeedPosition(transaction, feed),
     loadBatchState(transaction, factsOf(batch)),
   ])
-  const { projection, outcomes, position } = await project(transaction, known, batch, skipBad)
+  const rules = { skipBad, clockSeconds: nowSeconds?.() }
+  const { projection, outcomes, position } = await project(transaction, known, batch, rules)
   await requireExpectedState(expected, {
     stored,
     position,
@@ -118,44 +120,6 @@ async function applyInTransaction(
 /** Returns the facts among the lines of a batch. */
 export function factsOf(batch: readonly BatchLine[]): Fact[] {
   return batch.flatMap((line) => ('fact' in line ? [line.fact] : []))
-}
-
-/** Lines folded into changes. */
-export interface ProjectedLines {
-  readonly projection: Projection
-  /** Outcome of each processed line, in order. */
-  readonly outcomes: readonly LineOutcome[]
-  /** Position after the last line that was applied, skipped or set aside; undefined where there is none. */
-  readonly position: FeedPosition | undefined
-}
-
-/** Lines that are projected before their points are written and the event loop runs again. */
-const linesPerTurn = 500
-
-/**
- * Folds lines into changes of the known state, up to the first bad line unless bad lines are skipped. Writes settled points in
- * between, so that the database stores them while further lines are projected.
- */
-export async function project(
-  transaction: Transaction,
-  known: BatchState,
-  batch: readonly BatchLine[],
-  skipBad: boolean,
-): Promise<ProjectedLines> {
-  const projection = new Projection(known)
-  const outcomes: LineOutcome[] = []
-  let position: FeedPosition | undefined
-  for (const line of batch) {
-    if (outcomes.length > 0 && outcomes.length % linesPerTurn === 0) {
-      saveSettledPoints(transaction, projection)
-      await nextTurn()
-    }
-    const outcome = outcomeOf(projection, line)
-    outcomes.push(outcome)
-    if (outcome.status === 'rejected' && !skipBad) break
-    position = line.position
-  }
-  return { projection, outcomes, position }
 }
 
 /**
@@ -190,16 +154,4 @@ export function newestFactTime(
     newest = Math.max(newest ?? 0, line.fact.ts)
   }
   return newest
-}
-
-function outcomeOf(projection: Projection, line: BatchLine): LineOutcome {
-  if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
-  const { fact, digest, issueIfNew: issue } = line
-  try {
-    if (issue !== undefined && !projection.isKnown(fact, digest)) return { status: 'rejected', kind: fact.kind, issue }
-    return { status: projection.apply(fact, digest) ? 'applied' : 'skipped', kind: fact.kind }
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error
-    return { status: 'rejected', kind: fact.kind, issue: { key: error.key, reason: error.message } }
-  }
 }

@@ -45,7 +45,7 @@ export function createModelMetrics(options: ModelMetricsOptions): () => Promise<
   const stopped = gauge('feed_stopped', '1 where the feed was stopped by a bad fact or an error, else 0.')
   const waiting = gauge(
     'feed_waiting',
-    '1 where the feed waits for its database, for room on a disk, or for its file, else 0.',
+    "1 where the feed waits for its database, for room on a disk, for the machine's clock, or for its file, else 0.",
   )
   const aside = gauge('vaults_set_aside', 'Vaults of chains that are set aside, while the others are read.')
   const lines = gauge('feed_position_lines', 'Lines of a feed that have been applied.', ['feed'])

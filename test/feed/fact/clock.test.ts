@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { ClockBehind } from '../../../src/feed/errors.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { apply, deposit, mark, midnight, opened, strategy, vaultA } from '../../support/world.ts'
 
@@ -56,6 +57,54 @@ describe('a fact from the future', () => {
       rejected: {},
     })
     const other = [mark(vaultA, now + day + 1, '102')]
-    await expect(apply(database, other, { nowSeconds })).rejects.toThrow(`line 1: ${ahead(now + day + 1)}`)
+    await expect(apply(database, other, { nowSeconds })).rejects.toBeInstanceOf(ClockBehind)
+  })
+})
+
+describe("a clock that is more than a day behind the database's newest fact", () => {
+  const written: unknown[] = []
+  const rejects = {
+    file: '',
+    write: (some: readonly unknown[]) => Promise.resolve(void written.push(...some)),
+  }
+  const next = [mark(vaultA, now + 10, '101'), mark(vaultA, now + 20, '102')]
+
+  beforeEach(async () => {
+    written.length = 0
+    await apply(database, start, { nowSeconds })
+  })
+
+  test.each([
+    ['bad lines are set aside', { rejects }],
+    ['the first bad line ends the run', {}],
+  ])('rejects no fact, but delays the feed until it is right, where %s', async (_case, options) => {
+    const clocks = [0, 0, now]
+    const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn<() => void>() }
+    const summary = await apply(database, next, { nowSeconds: () => clocks.shift() ?? now, outageObserver, ...options })
+    expect(summary).toEqual({ applied: { mark: 2 }, skipped: {}, rejected: {} })
+    expect(written).toEqual([])
+    expect(outageObserver.onWait).toHaveBeenCalledExactlyOnceWith(expect.any(ClockBehind))
+    expect(outageObserver.onWait.mock.calls[0]?.[0].message).toBe(
+      `Line 1 is of ${now + 10}, more than a day ahead of this machine's clock, 0, and so is the newest fact in the database, ` +
+        `${midnight + 10}: set the clock. If it is right, remove the line.`,
+    )
+    expect(outageObserver.onResume).toHaveBeenCalledOnce()
+  })
+
+  test('leaves known facts, facts of its own day, and lines that are no facts alone', async () => {
+    const clock = midnight + 10 - day - 1
+    const bad = ['{"kind":"trade"}']
+    const outageObserver = { onWait: vi.fn(), onResume: vi.fn() }
+    const early = [strategy('two', clock + day)]
+    expect(
+      await apply(database, [...start, ...early, ...bad], { nowSeconds: () => clock, outageObserver, rejects }),
+    ).toMatchObject({ applied: { strategy: 1 }, skipped: { strategy: 1, vault: 1, event: 1 } })
+    expect(outageObserver.onWait).not.toHaveBeenCalled()
+    expect(written).toHaveLength(1)
+  })
+
+  test('is not one that only the block times of a chain are ahead of', async () => {
+    await database.prisma.feed.updateMany({ data: { blockNumber: 1, blockHash: '0x1', blockTimestamp: midnight } })
+    expect(await apply(database, next, { nowSeconds: () => 0, rejects })).toMatchObject({ rejected: { mark: 2 } })
   })
 })
