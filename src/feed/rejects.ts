@@ -26,10 +26,10 @@ export interface Rejects {
  * Returns a file of JSON lines `{ line, key, reason, text }`, which is created at the first rejected line. A line that
  * is not UTF-8 has `base64` instead of `text`.
  *
- * The file is only appended to, since several processes may share it. A line among its newest {@link heldLines} is not added
- * again, even for another reason, which may name the clock or the vault's newest fact. So a batch that is retried adds
- * nothing, and a feed that is read again only adds lines where it has more bad ones than that. The file may be removed at any
- * time.
+ * The file is only appended to, since several processes may share it. A line among its newest {@link heldLines} that this
+ * process has added, or that is in its newest {@link heldBytes}, is not added again, even for another reason, which may name
+ * the clock or the vault's newest fact. So a batch that is retried adds nothing, and a feed that is read again only adds
+ * lines where it has more bad ones than that. The file may be removed at any time.
  */
 export function rejectsFile(file: string): Rejects {
   return new RejectsFile(file)
@@ -38,6 +38,8 @@ export function rejectsFile(file: string): Rejects {
 class RejectsFile implements Rejects {
   /** Device and inode of the file that was read: another file may have replaced it. */
   #inode = ''
+  /** Size that it has at least: a smaller file is another one with the same inode, or was truncated. */
+  #size = 0
   /** End of the last whole line that was read. */
   #bytesRead = 0
   /** Keys of the newest lines of the file, the oldest first. */
@@ -81,23 +83,25 @@ class RejectsFile implements Rejects {
   }
 
   /**
-   * Appends lines by as few writes as possible, so that writes of other processes don't come between them. Truncates nothing
-   * where the disk is full: another process may have appended since.
+   * Appends and holds lines, by as few writes as possible, so that writes of other processes don't come between them. Truncates
+   * nothing where the disk is full: another process may have appended since.
    * @param first the unfinished line that the first of `lines` completes
    */
   async #appendAll(handle: FileHandle, lines: readonly Buffer[], first: UnfinishedLine | null): Promise<void> {
     const bytes = Buffer.concat(lines)
-    let written = 0
+    const whole = first === null ? lines : [first.line, ...lines.slice(1)]
+    let [written, wholeWritten] = [0, lines.length]
     try {
       while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten
     } catch (error) {
       let at = written
-      const cut = lines.find((line) => at < line.length || ((at -= line.length), false))
-      const isFirst = cut === lines[0] && first !== null
-      const line = isFirst ? first.line : (cut ?? newline)
-      const endsAt = (await handle.stat()).size
-      this.#unfinished = { line, written: isFirst ? first.written + at : at, endsAt }
+      wholeWritten = lines.findIndex((line) => at < line.length || ((at -= line.length), false))
+      if (wholeWritten === 0) at += first?.written ?? 0
+      this.#unfinished = { line: whole[wholeWritten] ?? newline, written: at, endsAt: (await handle.stat()).size }
       throw error
+    } finally {
+      this.#size += written
+      for (const line of whole.slice(0, wholeWritten)) this.#hold(line)
     }
   }
 
@@ -109,15 +113,15 @@ class RejectsFile implements Rejects {
     const { dev, ino } = await handle.stat()
     const { size, endsWithinLine } = await settledEnd(handle)
     const inode = `${dev} ${ino}`
-    if (inode !== this.#inode || size < this.#bytesRead) {
+    if (inode !== this.#inode || size < this.#size) {
       this.#held.clear()
       this.#bytesRead = 0
     }
     this.#inode = inode
+    this.#size = size
     const skipsTo = Math.max(0, size - heldBytes)
     if (skipsTo > this.#bytesRead) this.#bytesRead = await lineStartAfter(handle, skipsTo, size)
-    const start = { line: 0, byte: this.#bytesRead }
-    for await (const lines of readLines(readBytes(handle, this.#bytesRead, size), start)) {
+    for await (const lines of readLines(readBytes(handle, this.#bytesRead, size), { line: 0, byte: this.#bytesRead })) {
       for (const { bytes, endByte } of lines) {
         if (endsWithinLine && endByte === size) continue
         this.#hold(bytes)

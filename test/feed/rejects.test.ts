@@ -186,6 +186,29 @@ describe('a file of bad lines', () => {
     expect((await stat(file)).size).toBeGreaterThan(size)
   })
 
+  test('does not grow while a batch with more bad lines than its newest 4 MB hold is retried', async () => {
+    const long = 'x'.repeat(3_000)
+    const many = Array.from({ length: 3_000 }, (_, at) => bad(at, `${long}${at}`))
+    const rejects = rejectsFile(file)
+    await rejects.write(many)
+    const { size } = await stat(file)
+    expect(size).toBeGreaterThan(8 * 1024 * 1024)
+    for (let attempt = 0; attempt < 3; attempt++) await rejects.write(many)
+    expect((await stat(file)).size).toBe(size)
+  })
+
+  test('does not grow either where a full disk took part of the batch at first', async () => {
+    const long = 'x'.repeat(3_000)
+    const many = Array.from({ length: 3_000 }, (_, at) => bad(at, `${long}${at}`))
+    const rejects = rejectsFile(file)
+    await rejects.write([bad(9_999)])
+    const restore = await withRoom(6 * 1024 * 1024)
+    await expect(rejects.write(many)).rejects.toThrow(/Make room on its disk/)
+    restore()
+    for (let attempt = 0; attempt < 3; attempt++) await rejects.write(many)
+    expect(await linesOf()).toEqual([9_999, ...many.map(({ line }) => line.number)])
+  })
+
   test('has no line joined to half a line, however long that is', async () => {
     await writeFile(file, `{"line":1,"text":"${'x'.repeat(5 * 1024 * 1024)}`)
     await rejectsFile(file).write([bad(2)])
