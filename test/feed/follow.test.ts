@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readFeedPosition } from '../../src/database/write/feed.ts'
+import { readFeedPosition, saveFeedReach } from '../../src/database/write/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import type { Summary } from '../../src/feed/checkpoints.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
@@ -305,6 +305,24 @@ describe('how far a feed was read', () => {
     expect(readUntil).toBeLessThanOrEqual(midnight + 1_000)
     expect(readUntil).toBeGreaterThan(midnight + 900)
     expect(await commits()).toBe(1)
+  })
+
+  test('is written where the time that is stored is later, by a clock that was ahead', async () => {
+    const { stop } = await follow({ nowSeconds: () => midnight + 9_000_000 })
+    await eventually(async () => expect((await stored())[1]).toBeGreaterThan(midnight + 8_000_000))
+    await stop()
+    await follow({ nowSeconds: () => midnight + 1_000 })
+    await eventually(async () => expect((await stored())[1]).toBeLessThanOrEqual(midnight + 1_000))
+  })
+
+  test('is not written as an earlier block than the one that was read of a chain', async () => {
+    await apply(database, start)
+    const { name, line } = (await database.prisma.feed.findFirst()) ?? { name: '', line: 0n }
+    for (const timestamp of [midnight + 50, midnight + 20]) {
+      const reach = { readUntil: timestamp, block: { number: 7, hash: '0x07', timestamp } }
+      await saveFeedReach(database, name, Number(line), reach)
+    }
+    expect(Number((await database.prisma.feed.findFirst())?.readUntil)).toBe(midnight + 50)
   })
 
   test('is not written while it ends within a line', async () => {

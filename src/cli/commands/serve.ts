@@ -132,7 +132,8 @@ export function startFeed(
     feeds.push({
       name: feed,
       async open() {
-        const [stored, readUntil] = [await readFeedPosition(prisma, name), await readFeedEnd(prisma, name)]
+        const stored = await readFeedPosition(prisma, name)
+        const readUntil = await readFeedEnd(prisma, name, command.nowSeconds())
         return followedSource(name, stored, signal, watcher, readUntil)
       },
     })

@@ -22,12 +22,18 @@ export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name:
 }
 
 /**
- * Reads the time at which a feed was last read to its end, in Unix seconds.
- * @returns null where it never was
+ * Reads the time at which the file of a feed was last read to its end, in Unix seconds.
+ * @param nowSeconds clock in Unix seconds: a time ahead of it was recorded by a wrong clock, or is compared with one
+ * @returns null where it never was; 0 where the time is unknown, so that nothing counts as read
  */
-export async function readFeedEnd(prisma: Pick<PrismaClient, 'feed'>, name: string): Promise<number | null> {
+export async function readFeedEnd(
+  prisma: Pick<PrismaClient, 'feed'>,
+  name: string,
+  nowSeconds: number,
+): Promise<number | null> {
   const { readUntil = null } = (await prisma.feed.findUnique({ where: { name }, select: { readUntil: true } })) ?? {}
-  return readUntil === null ? null : Number(readUntil)
+  if (readUntil === null) return null
+  return Number(readUntil) <= nowSeconds ? Number(readUntil) : 0
 }
 
 const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' } as const
@@ -73,7 +79,7 @@ export function isSamePosition(one: FeedPosition | null, other: FeedPosition | n
 
 /** How far the source of a feed has been read without finding further facts. */
 export interface FeedReach {
-  /** Unix seconds. */
+  /** Unix seconds: by the clock, or the time of the newest block. */
   readonly readUntil: number
   /** The newest block that was read, for a source that reads a chain. */
   readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number } | null
@@ -109,9 +115,10 @@ export async function readNewestFact(transaction: Transaction): Promise<number |
   return found?.newest ?? null
 }
 
+/** Keeps the newest block time. Overwrites a time by the clock, also by an earlier one: the clock may have been ahead. */
 const updateReach: Statement = {
   name: 'update_reach',
-  text: `update feed set read_until = greatest(read_until, $3::bigint),
+  text: `update feed set read_until = case when $4::bigint is null then $3::bigint else greatest(read_until, $3::bigint) end,
       block_number = $4::bigint, block_hash = $5::text, block_timestamp = $6::bigint
     where name = $1 and line = $2::bigint`,
 }

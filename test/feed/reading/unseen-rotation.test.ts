@@ -49,7 +49,7 @@ async function follow(nowSeconds?: () => number, rejects?: Rejects): Promise<() 
   const log = createLog({ level: 'info', secrets: [], output: { write: (line) => (said += line) } })
   const watcher = pathWatcher(feed, log, monitorFeeds())
   const stored = await readFeedPosition(database.prisma, feed)
-  const readUntil = await readFeedEnd(database.prisma, feed)
+  const readUntil = await readFeedEnd(database.prisma, feed, clock())
   const source = await followedSource(feed, stored, stopping.signal, watcher, readUntil)
   const ended = ingest({
     database,
@@ -220,6 +220,18 @@ describe('lines that come to the file before are applied after the gateway was s
     expect(said).not.toContain('stopped')
   })
 
+  test('where the recorded end is ahead of the clock, which was wrong then or is now', async () => {
+    const readUntil = Math.floor(clock()) + 1_000_000
+    await database.prisma.feed.updateMany({ data: { readUntil } })
+    await late()
+    await follow(clock)
+    await eventually(async () => expect(await points(), said).toBe(4))
+    await eventually(async () => {
+      const row = await database.prisma.feed.findFirst()
+      expect(Number(row?.readUntil)).toBeLessThanOrEqual(clock())
+    })
+  })
+
   test('where the file was gzipped meanwhile, which is read once', async () => {
     await late()
     await writeFile(`${feed}.1.gz`, gzipSync(await readFile(`${feed}.1`)))
@@ -242,7 +254,7 @@ describe('lines that come to the file before are applied after the gateway was s
     // The feed's end is recorded every 10 s, but not while lines wait.
     await pause(11_000)
     expect(await points()).toBe(4)
-    expect(await readFeedEnd(database.prisma, feed)).toBeLessThan(clock() - 10)
+    expect(await readFeedEnd(database.prisma, feed, clock())).toBeLessThan(clock() - 10)
     await stop()
     await follow(clock)
     await eventually(async () => expect(await points(), said).toBe(5))
