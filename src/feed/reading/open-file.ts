@@ -1,4 +1,5 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { UnreadableFeed } from '../errors.ts'
 import { chunkBytes, isGzip } from './decompress.ts'
 
@@ -29,6 +30,23 @@ export async function openIfThere(name: string): Promise<FileHandle | null> {
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
     throw error
+  }
+}
+
+const outOfDescriptors: readonly string[] = ['EMFILE', 'ENFILE']
+const maxTries = 5
+const pauseMilliseconds = 100
+
+/** Repeats work a few times while this process or the system has too many open files for it. */
+export async function withFreeDescriptor<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException
+      if (!outOfDescriptors.includes(code) || tries === maxTries) throw error
+    }
+    await wait(pauseMilliseconds)
   }
 }
 

@@ -1,5 +1,17 @@
 import { appendFileSync } from 'node:fs'
-import { appendFile, link, mkdtemp, open, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  chmod,
+  link,
+  mkdtemp,
+  open,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -11,6 +23,7 @@ import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { type Rejects, rejectsFile } from '../../../src/feed/rejects.ts'
 import { followedSource } from '../../../src/feed/reading/followed-source.ts'
+import { withFreeDescriptor } from '../../../src/feed/reading/open-file.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { feedText } from '../../support/feeds.ts'
 import { deposit, mark, midnight, opened, strategy, vaultA, vaultB } from '../../support/world.ts'
@@ -439,6 +452,61 @@ describe('what is wrong with a rotated file names that file', () => {
       /^\S+feed\.ndjson\.1 can't be opened: ELOOP.*may have facts that are not applied\. Make it readable, or move it/,
     )
     expect(await points()).toBe(0)
+  })
+})
+
+describe('a folder that cannot be listed', () => {
+  /** Runs work as a user who may open the files of the folder, and not list them. */
+  async function withoutList(work: () => Promise<void>): Promise<void> {
+    const isRoot = process.getuid?.() === 0
+    await chmod(folder, 0o755)
+    await chmod(path.dirname(feed), 0o311)
+    // Root may list everything.
+    if (isRoot) process.seteuid?.(65_534)
+    try {
+      await work()
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+      await chmod(path.dirname(feed), 0o755)
+    }
+  }
+
+  beforeEach(async () => {
+    await writeFile(`${feed}.1`, feedText(start))
+    await writeFile(feed, lineOf(first))
+  })
+
+  test('stops a feed of which nothing was applied: rotated files may be in it', async () => {
+    await withoutList(() =>
+      expect(follow()).rejects.toThrow(
+        /feed-\w+ can't be listed: EACCES.*Files in it may have stood at \S+feed\.ndjson before.*Make it readable/,
+      ),
+    )
+    expect(await points()).toBe(0)
+  })
+
+  test('stops a feed whose rotated file has lines that came since it was read to its end', async () => {
+    const stop = await follow(clock)
+    await becomes('101')
+    await eventually(async () => expect(await readFeedEnd(database.prisma, feed, clock())).not.toBeNull())
+    await stop()
+    await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
+    await withoutList(() => expect(follow(clock)).rejects.toThrow(/can't be listed: EACCES/))
+    await follow(clock)
+    await eventually(async () => expect(await points(), said).toBe(4))
+  })
+
+  test('is listed again where the process had too many open files', async () => {
+    const codes = ['EMFILE', 'ENFILE', 'EMFILE']
+    const work = vi.fn(() => {
+      const code = codes.shift()
+      return code === undefined ? Promise.resolve('listed') : Promise.reject(Object.assign(new Error(code), { code }))
+    })
+    expect(await withFreeDescriptor(work)).toBe('listed')
+    codes.push(...Array<string>(100).fill('EMFILE'))
+    await expect(withFreeDescriptor(work)).rejects.toThrow('EMFILE')
+    codes.splice(0, codes.length, 'EACCES')
+    await expect(withFreeDescriptor(work)).rejects.toThrow('EACCES')
   })
 })
 

@@ -1,6 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
+import { withFreeDescriptor } from '../open-file.ts'
 import { inodeOf } from './file-identity.ts'
 
 /** Files beside a feed's that are opened at most, the newest ones: a year of daily rotations has no more. */
@@ -27,16 +28,18 @@ export interface RotationCandidate extends RotatedFile {
   readonly isGeneration: boolean
 }
 
-/** A file that cannot be opened. */
+/** A file that cannot be opened, or a folder that cannot be listed, in which any file may be. */
 export interface Unreadable extends Pick<RotationCandidate, 'path' | 'isGeneration'> {
   readonly error: Error
+  /** Why it cannot be read, and why it must be. */
+  readonly reason: string
   /** Time of its last change, in nanoseconds; null where that is unknown. */
   readonly mtimeNs: bigint | null
 }
 
 /**
  * Opens the files that may be earlier ones of a feed, the newest first.
- * @param unreadable receives those that cannot be opened
+ * @param unreadable receives those that cannot be opened, and the folder where it cannot be listed
  */
 export async function openCandidates(
   name: string,
@@ -44,7 +47,14 @@ export async function openCandidates(
   unreadable: Unreadable[],
 ): Promise<RotationCandidate[]> {
   const folder = path.dirname(name)
-  const entries = await readdir(folder).catch(() => [])
+  const entries = await withFreeDescriptor(() => readdir(folder)).catch((caught: unknown) => {
+    const error = caught as NodeJS.ErrnoException
+    const reason =
+      `can't be listed: ${error.message}. Files in it may have stood at ${name} before, and have facts that are not applied. ` +
+      'Make it readable'
+    if (error.code !== 'ENOENT') unreadable.push({ path: folder, isGeneration: true, error, reason, mtimeNs: null })
+    return []
+  })
   const named = entries.flatMap((entry) => {
     const generation = entry === path.basename(name) ? null : generationOf(path.basename(name), entry)
     return generation === null
@@ -54,8 +64,11 @@ export async function openCandidates(
   const failed =
     (one: Pick<RotationCandidate, 'path' | 'isGeneration'>, mtimeNs: bigint | null) =>
     (error: NodeJS.ErrnoException) => {
+      const reason =
+        `can't be opened: ${error.message}. By its name it stood at ${name} before, and may have facts that are not ` +
+        'applied. Make it readable, or move it to another folder'
       // One that is gone was renamed or removed meanwhile.
-      if (error.code !== 'ENOENT') unreadable.push({ ...one, error, mtimeNs })
+      if (error.code !== 'ENOENT') unreadable.push({ ...one, error, reason, mtimeNs })
       return null
     }
   const dated = await Promise.all(

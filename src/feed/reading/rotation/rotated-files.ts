@@ -86,7 +86,7 @@ export function writtenLast(sinceNs: bigint | null): RotatedFileChoice {
  * @param current the open file at the path, which is none of them; null where there is none. Where it was renamed meanwhile,
  *   those that were written after it are left out too
  * @returns open files, the oldest first, which the caller must close
- * @throws {UnreadableFeed} when one that may have facts which are not applied cannot be opened
+ * @throws {UnreadableFeed} when one that may have facts which are not applied cannot be opened, or their folder not listed
  */
 export async function openRotated(
   name: string,
@@ -103,11 +103,7 @@ export async function openRotated(
         ({ isGeneration, mtimeNs }) =>
           sinceNs === undefined || (isGeneration && (mtimeNs === null || mtimeNs >= sinceNs)),
       )
-      if (first === undefined) return
-      const reason =
-        `can't be opened: ${first.error.message}. By its name it stood at ${name} before, and may have facts that are not ` +
-        'applied. Make it readable, or move it to another folder'
-      throw new UnreadableFeed(first.path, reason, { cause: first.error })
+      if (first !== undefined) throw new UnreadableFeed(first.path, first.reason, { cause: first.error })
     })
   } finally {
     await Promise.all(candidates.filter((one) => !taken.includes(one)).map(({ handle }) => handle.close()))
