@@ -188,11 +188,7 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
       outageObserver,
       nowSeconds,
       onNextFile: () => log.info(`${opened.name} is another file now, which is read on`),
-      onReopen: (stored) => {
-        // The reopened source checks again whether its file is missing.
-        monitor.fileMissing(opened.name, false)
-        log.warn(`The database has lost facts that were applied. ${describeResume(stored)}`)
-      },
+      onReopen: (stored) => log.warn(`The database has lost facts that were applied. ${describeResume(stored)}`),
       ...(rejects === undefined ? {} : { rejects }),
     })
     if (!signal.aborted) log.info(`${opened.name} is read to its end`)

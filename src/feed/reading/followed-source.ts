@@ -42,7 +42,7 @@ export async function followedSource(
   watcher?: PathWatcher,
   readUntil: number | null = null,
 ): Promise<ByteSource> {
-  const followedPath = { name: path.resolve(file), readUntil, signal, watcher }
+  const followedPath = { name: path.resolve(file), readUntil, signal, watcher, absence: { polls: 0 } }
   const current = await openIfThere(followedPath.name)
   try {
     return await sourceAt(followedPath, current, stored)

@@ -39,6 +39,11 @@ export interface PathWatcher {
   onGzipEnd(): void
 }
 
+/** How long a path has led to no file. All files that are read one after another share it: the path is theirs. */
+export interface PathAbsence {
+  polls: number
+}
+
 /** A path at which files replace each other. */
 export interface FollowedPath {
   readonly name: string
@@ -46,6 +51,7 @@ export interface FollowedPath {
   readonly readUntil: number | null
   readonly signal: AbortSignal
   readonly watcher: PathWatcher | undefined
+  readonly absence: PathAbsence
 }
 
 /** Options of {@link growingFile}. */
@@ -70,6 +76,7 @@ export interface GrowingFileOptions {
    */
   readonly mayGoBack: (isLast: boolean) => boolean
   readonly watcher: PathWatcher | undefined
+  readonly absence: PathAbsence
   /** Called each time the end was reached while it was the file at its path: everything available was read. */
   readonly atEnd: (end: SourceEnd) => Promise<void>
   /** Ends reading. */
@@ -175,9 +182,8 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   }
 }
 
-/** Watches whether a path leads to the open file, and for how many polls it has led to none. */
-async function watchPath({ name, handle, watcher }: GrowingFileOptions) {
-  let missing = 0
+/** Watches whether a path leads to the open file, and counts the polls at which it leads to none. */
+async function watchPath({ name, handle, watcher, absence }: GrowingFileOptions) {
   let seenAtNs = (await handle.stat({ bigint: true })).mtimeNs
   return {
     /** Tells where the path leads, compared with the successor where there is one. */
@@ -187,13 +193,13 @@ async function watchPath({ name, handle, watcher }: GrowingFileOptions) {
           stat(name, { bigint: true }),
           (successor ?? handle).stat({ bigint: true }),
         ])
-        if (missing >= missingPolls) watcher?.onFound()
-        missing = 0
+        if (absence.polls >= missingPolls) watcher?.onFound()
+        absence.polls = 0
         if (there.ino !== here.ino || there.dev !== here.dev) return 'another file'
         if (successor === null) seenAtNs = here.mtimeNs
         return 'this file'
       } catch (error) {
-        if (++missing === missingPolls) watcher?.onMissing((error as Error).message)
+        if (++absence.polls === missingPolls) watcher?.onMissing((error as Error).message)
         return 'none'
       }
     },

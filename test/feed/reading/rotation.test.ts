@@ -248,6 +248,31 @@ describe('a feed that is followed goes on', () => {
     expect(await following.reason()).toBeNull()
     expect(following.text()).toContain("The feed's file is there again")
   })
+
+  test('when its missing file appears again after others were read meanwhile', async () => {
+    const following = follow()
+    await becomes('100')
+    await rename(feed, old)
+    await writeFile(feed, lineOf(first))
+    await isReplaced(following)
+    await becomes('101')
+    await rename(feed, `${feed}.2`)
+    await eventually(async () =>
+      expect(await following.reason()).toBe('The feed waits for its file, which is missing.'),
+    )
+    await appendFile(old, lineOf(strategy('late')))
+    // From the newest file back to the one before it, and to the newest again.
+    await isReplaced(following, 2)
+    expect(following.text()).toContain('was written to after the file that took its place')
+    expect(await following.reason()).not.toBeNull()
+    await writeFile(feed, lineOf(second))
+    await becomes('102')
+    expect(await following.reason()).toBeNull()
+    expect(following.text().match(/The feed's file is (?:missing|there again)/g)).toEqual([
+      "The feed's file is missing",
+      "The feed's file is there again",
+    ])
+  })
 })
 
 describe('a feed that is followed stops, and says why,', () => {
