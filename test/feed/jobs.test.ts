@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openPostgreSqlWriter } from '../../src/database/postgresql/writer.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
@@ -253,6 +253,20 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
       dumps.push(await dumpReadModel(database))
     }
     expect(dumps[1]).toEqual(dumps[0])
+  })
+
+  test('wait for the right clock as one does, and set nothing aside by a wrong one', async () => {
+    await applied(demo.slice(0, demo.length / 2), { writers: [] })
+    // Of a round, of the batch after it, and of its repetition.
+    const clocks = [0, 0, 0]
+    const rejects = { file: '', write: vi.fn(() => Promise.resolve()) }
+    const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn() }
+    const nowSeconds = (): number => clocks.shift() ?? 4_000_000_000
+    const source = { ...feedOf(demo.slice(demo.length / 2), 5_000), name: 'later' }
+    const { rejected } = await ingest({ database, source, writers, rejects, outageObserver, nowSeconds })
+    expect(rejected).toEqual({})
+    expect(outageObserver.onWait.mock.calls.map(([reason]) => reason.name)).toEqual(['ClockBehind'])
+    expect(rejects.write.mock.calls.flat(2)).toEqual([])
   })
 
   test('skip a feed that is applied', async () => {
