@@ -49,15 +49,17 @@ export function createAttempt(
 }
 
 /**
- * Returns the outcomes of a batch: those of the earlier attempt where every fact that it applied is known now, because
- * that attempt was committed.
+ * Returns the outcomes of a batch: those of the earlier attempt where every fact that it applied is known now, and none that
+ * it rejected was applied now, because that attempt was committed.
  */
 function committedOutcomes(
   outcomes: readonly LineOutcome[],
   earlier: readonly LineOutcome[] | undefined,
 ): readonly LineOutcome[] {
   const wasCommitted = earlier?.every(
-    ({ status }, index) => status !== 'applied' || outcomes[index]?.status === 'skipped',
+    ({ status }, index) =>
+      (status !== 'applied' || outcomes[index]?.status === 'skipped') &&
+      (status !== 'rejected' || outcomes[index]?.status !== 'applied'),
   )
   return earlier !== undefined && wasCommitted === true ? earlier : outcomes
 }

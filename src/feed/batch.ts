@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { digestOf } from './fact/digest.ts'
 import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
@@ -31,7 +31,7 @@ export async function parseBatch(source: Source, all: readonly Line[], from: num
   const lines = all.slice(from, batchEnd(all, from))
   const parsed: BatchLine[] = []
   for (let at = 0; at < lines.length; at += linesPerTurn) {
-    if (at > 0) await nextTurn()
+    if (at > 0) await nextIteration()
     for (const line of lines.slice(at, at + linesPerTurn)) {
       parsed.push(parseLine(line, positionAfter(source, line)))
     }

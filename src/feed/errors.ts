@@ -85,7 +85,7 @@ export class ClockBehind extends Error {
   ) {
     super(
       `Line ${line} is of ${tsSeconds}, more than a day ahead of this machine's clock, ${nowSeconds}, and so is the newest fact ` +
-        `in the database, ${newestSeconds}: set the clock. If it is right, remove the line.`,
+        `in the database, ${newestSeconds}: set the clock. If it is right, remove the line, and start again.`,
     )
     this.name = 'ClockBehind'
   }

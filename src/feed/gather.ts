@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
 
 /** Pause of a source that completes a list. */
 const pauseMilliseconds = 20
@@ -58,6 +58,6 @@ interface Gathered<Item> {
 /** Waits for a pause, and one turn of the event loop more: items that arrived while the process was busy come after timers. */
 async function pause(): Promise<'pause'> {
   await wait(pauseMilliseconds)
-  await nextTurn()
+  await nextIteration()
   return 'pause'
 }

@@ -76,7 +76,7 @@ export function producer(
   capacity: SharedCapacity,
   letEdgesKeep: LetEdgesKeep | null,
 ): ProduceBy {
-  async function attempt(exchange: Exchange, context: RequestContext, respond: Respond): Promise<Answer> {
+  async function respondOrRefuse(exchange: Exchange, context: RequestContext, respond: Respond): Promise<Answer> {
     try {
       return await respond(exchange, context)
     } catch (error) {
@@ -98,7 +98,7 @@ export function producer(
     onDisconnect(() => signal.abort())
     const context = { report: trace.report, sender, signal, origin: collected, data: stamp ?? unknownData }
     const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
-    const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)
+    const answer = await withinDeadline(respondOrRefuse(exchange, context, respond), answerSeconds, signal, tooLate)
     const { version, isCacheable } = collected
     const tags = collected.tags.has('all vaults') ? withoutVaultTags(collected.tags) : collected.tags
     // A response without reads is a refusal, or introspection: it would only evict other responses.

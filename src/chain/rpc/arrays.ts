@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 
 /** Items between two turns of the event loop: decoding a log takes some 0.05 ms. */
 const itemsPerTurn = 100
@@ -37,7 +37,7 @@ export async function forEachInTurns<Item>(
     work(group)
     items += group.length
     if (items < itemsPerTurn) continue
-    await nextTurn()
+    await nextIteration()
     items = 0
   }
 }

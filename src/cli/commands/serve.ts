@@ -133,7 +133,7 @@ export function startFeed(
       name: feed,
       async open() {
         const stored = await readFeedPosition(prisma, name)
-        const readUntil = await readFeedEnd(prisma, name, command.nowSeconds())
+        const readUntil = await readFeedEnd(prisma, name, command.nowSeconds)
         return followedSource(name, stored, signal, watcher, readUntil)
       },
     })

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
 import type { ChangeListener, StopListening } from './change-listener.ts'
 import { CommitReader, type ReadLog } from './commit-reader.ts'
 
@@ -70,7 +70,7 @@ async function withTimeout<Result>(answer: Promise<Result>, milliseconds: number
   const answered = new AbortController()
   const late = async (): Promise<never> => {
     await wait(milliseconds, undefined, { signal: answered.signal })
-    await nextTurn()
+    await nextIteration()
     throw new Error(`the commit log was not read in ${milliseconds} ms`)
   }
   try {

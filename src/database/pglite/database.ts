@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from '../prisma/atomic-scripts.ts'
@@ -100,7 +100,7 @@ function serialSnapshots(pglite: PGlite, long: TaskQueue, statements: StatementR
         () =>
           pglite.transaction(async () => {
             const reads = new SnapshotReads(async (read, values) => {
-              await nextTurn()
+              await nextIteration()
               return untilCancelled(statements.read(read, values), signal)
             })
             try {

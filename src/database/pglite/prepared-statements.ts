@@ -5,8 +5,9 @@ import type { RunCopy, RunStatement } from '../transaction-queue.ts'
 
 const { serialize } = protocol
 
-/** Parameter types and columns of a prepared statement. */
+/** Text, parameter types and columns of a prepared statement. */
 interface StatementDescription {
+  readonly text: string
   readonly types: number[]
   readonly fields: readonly Field[]
 }
@@ -50,9 +51,10 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
     const messages = await exchange(pglite, serialize.parse({ name, text }), serialize.describe({ type: 'S', name }))
     const types = messagesNamed<{ dataTypeIDs: number[] }>(messages, 'parameterDescription')[0]?.dataTypeIDs ?? []
     const fields = messagesNamed<{ fields: Field[] }>(messages, 'rowDescription')[0]?.fields ?? []
-    descriptions.set(key, { types, fields })
+    const description = { text, types, fields }
+    if (!descriptions.has(key)) descriptions.set(key, description)
     if (name !== '') prepared.add(name)
-    return { types, fields }
+    return description
   }
   const run = (statement: Statement, values: readonly Value[], name: string): Promise<unknown[]> =>
     pglite.runExclusive(async () => {
@@ -61,7 +63,11 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
         plannedAt = performance.now()
         await exchange(pglite, serialize.query('discard plans'))
       }
-      const known = name === '' || prepared.has(name) ? descriptions.get(statement.name) : undefined
+      const described = descriptions.get(statement.name)
+      // The rows of one would be read as those of the other.
+      const isOther = described !== undefined && described.text !== statement.text
+      if (isOther && name !== '') throw new Error(`Two statements have the name ${name}.`)
+      const known = !isOther && (name === '' || prepared.has(name)) ? described : undefined
       const { types, fields } = known ?? (await describe(statement, name))
       const parsed = name === '' ? [serialize.parse({ text: statement.text, types })] : []
       const bound = serialize.bind({ statement: name, values: encodeValues(pglite, values, types) })

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Cancellation } from '../cancellation.ts'
 import type { AnyStatement, StatementReader, Value, Versioned } from '../database.ts'
 import { ReadCancelled } from '../errors.ts'
@@ -34,7 +34,7 @@ export function createTaskQueues(): TaskQueues {
   /** Starts the next task, of the other kind if one waits. */
   async function beginNext(wasLong: boolean): Promise<void> {
     if (wasLong || performance.now() - turnedAt > maxBlockedMilliseconds) {
-      await nextTurn()
+      await nextIteration()
       turnedAt = performance.now()
     }
     const begin = wasLong ? (short.shift() ?? long.shift()) : (long.shift() ?? short.shift())

@@ -6,7 +6,7 @@ import { modelCodec } from './row-codec.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
 /** Reads the columns of a vault. */
-export const vaultOf = (c: ModelColumns<{ vault: Tables['vault'] }>): VaultRow => ({
+export const decodeVault = (c: ModelColumns<{ vault: Tables['vault'] }>): VaultRow => ({
   address: c.raw('vault.address'),
   owner: c.raw('vault.owner'),
   chainId: c.numberOrNull('vault.chain_id'),
@@ -28,7 +28,7 @@ export const vaultOf = (c: ModelColumns<{ vault: Tables['vault'] }>): VaultRow =
   moment: null,
 })
 
-const vaultCodec = modelCodec(vaultOf)
+const vaultCodec = modelCodec(decodeVault)
 
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',

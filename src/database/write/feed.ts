@@ -21,19 +21,25 @@ export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name:
   return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
 }
 
+/** Difference of clocks that is tolerated. */
+const skewSeconds = 60
+
 /**
  * Reads the time at which the file of a feed was last read to its end, in Unix seconds.
- * @param nowSeconds clock in Unix seconds: a time ahead of it was recorded by a wrong clock, or is compared with one
+ * @param nowSeconds clock in Unix seconds: a time far ahead of it was recorded by a wrong clock, or is compared with one;
+ *   clocks of several machines, or before and after a correction, differ by less
  * @returns null where it never was; 0 where the time is unknown, so that nothing counts as read
  */
 export async function readFeedEnd(
   prisma: Pick<PrismaClient, 'feed'>,
   name: string,
-  nowSeconds: number,
+  nowSeconds: () => number,
 ): Promise<number | null> {
   const { readUntil = null } = (await prisma.feed.findUnique({ where: { name }, select: { readUntil: true } })) ?? {}
   if (readUntil === null) return null
-  return Number(readUntil) <= nowSeconds ? Number(readUntil) : 0
+  const now = nowSeconds()
+  if (Number(readUntil) <= now) return Number(readUntil)
+  return Number(readUntil) <= now + skewSeconds ? now - skewSeconds : 0
 }
 
 const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' } as const
@@ -101,7 +107,7 @@ export function saveNewestFact(transaction: Transaction, name: string, newestTs:
 }
 
 const newestFact: Statement = {
-  name: 'newest_fact',
+  name: 'newest_fact_by_clock',
   text: 'select max(newest_fact_at)::float8 as newest from feed where block_number is null',
 }
 

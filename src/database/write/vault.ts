@@ -95,7 +95,7 @@ const newestDays: Statement = {
 export async function lockVaults(transaction: Transaction, addresses: readonly string[]): Promise<VaultRecord[]> {
   if (addresses.length === 0) return []
   const [vaults, holdings, days] = await Promise.all([
-    transaction.query<VaultColumns>(locked, [addresses]),
+    transaction.query<StoredVault>(locked, [addresses]),
     transaction.query<StoredHolding>(holdingsOf, [addresses]),
     transaction.query<StoredDay>(newestDays, [addresses]),
   ])
@@ -105,7 +105,7 @@ export async function lockVaults(transaction: Transaction, addresses: readonly s
   return vaults.map((vault) => toRecord(vault, held.get(vault.address) ?? new Map(), dayOf.get(vault.address)))
 }
 
-type VaultColumns = ReturnType<typeof vaultRow>
+type StoredVault = ReturnType<typeof toVaultColumns>
 
 interface StoredHolding {
   readonly vault: string
@@ -122,7 +122,7 @@ interface StoredDay {
 
 type Holdings = VaultState['benchmark']['holdings']
 
-function toRecord(row: VaultColumns, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
+function toRecord(row: StoredVault, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
   return {
     id: row.id,
     address: row.address,
@@ -150,7 +150,7 @@ function toRecord(row: VaultColumns, holdings: Holdings, day: StoredDay | undefi
   }
 }
 
-function toState(row: VaultColumns, holdings: Holdings, day: StoredDay | undefined): VaultState {
+function toState(row: StoredVault, holdings: Holdings, day: StoredDay | undefined): VaultState {
   return {
     valueUsd: new Decimal(row.value_usd),
     capitalInUsd: new Decimal(row.capital_in_usd),
@@ -176,11 +176,11 @@ export function saveVaults(
   opened: readonly VaultRecord[],
   changed: readonly VaultRecord[],
 ): void {
-  appendVaults(transaction, opened.map(vaultRow))
-  updateVaults(transaction, changed.map(vaultRow))
+  appendVaults(transaction, opened.map(toVaultColumns))
+  updateVaults(transaction, changed.map(toVaultColumns))
 }
 
-function vaultRow({ state, fees, ...vault }: VaultRecord) {
+function toVaultColumns({ state, fees, ...vault }: VaultRecord) {
   return {
     id: vault.id,
     address: vault.address,

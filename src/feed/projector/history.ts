@@ -10,7 +10,7 @@ import type { Changes } from './changes.ts'
  * vault without history starts it with this mark, because all later state is known.
  * @param previous positions of the vault's previous mark in the same batch: mostly their layout is the same
  */
-export function historyAfterMark(
+export function recordMarkInHistory(
   { id: vaultId, history }: VaultRecord,
   ts: number,
   positions: readonly RecordedPosition[],
@@ -29,7 +29,7 @@ export function historyAfterMark(
  * stores the phase, so a phase change with a point is recorded only where a change of the same second would hide it.
  * @param hasPoint whether the fact leaves an equity point
  */
-export function historyAfterFact(
+export function recordFactInHistory(
   before: VaultRecord,
   after: VaultRecord,
   hasPoint: boolean,

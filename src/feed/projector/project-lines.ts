@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Transaction } from '../../database/database.ts'
 import { type FeedPosition, readNewestFact } from '../../database/write/feed.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -46,7 +46,7 @@ export async function project(
   for (const line of batch) {
     if (outcomes.length > 0 && outcomes.length % linesPerTurn === 0) {
       saveSettledPoints(transaction, projection)
-      await nextTurn()
+      await nextIteration()
     }
     const outcome = outcomeOf(projection, line, clockSeconds)
     outcomes.push(outcome)

@@ -10,7 +10,7 @@ import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, Va
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
 import { type Changes, countedBy, identifyingKey, type BatchState, noChanges } from './changes.ts'
-import { historyAfterFact, historyAfterMark } from './history.ts'
+import { recordFactInHistory, recordMarkInHistory } from './history.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
 import { addedMark, addPoint, noSeriesChanges, pointCountAfter } from './series.ts'
 
@@ -120,11 +120,11 @@ export class Projection {
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
     const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     const fees = feesAfterMark(vault.fees, state, fact)
-    const history = historyAfterMark(vault, fact.ts, positions, this.changes.positions.get(vault.id), this.changes)
+    const history = recordMarkInHistory(vault, fact.ts, positions, this.changes.positions.get(vault.id), this.changes)
     this.changes.positions.set(vault.id, positions)
     const pointCount = pointCountAfter(vault, fact.ts)
     const marked = { ...vault, equityAt: fact.ts, pointCount, updatedAt: fact.ts, state, fees, history }
-    this.#replaceVaultAndAddPoint(historyAfterFact(vault, marked, true, this.changes), { digest, positions })
+    this.#replaceVaultAndAddPoint(recordFactInHistory(vault, marked, true, this.changes), { digest, positions })
   }
 
   #event(fact: EventFact, digest: string): void {
@@ -144,7 +144,7 @@ export class Projection {
       updatedAt: fact.ts,
     }
     if (isFlow) this.changes.benchmarkChanged.add(vault.address)
-    const kept = historyAfterFact(vault, after, isFlow, this.changes)
+    const kept = recordFactInHistory(vault, after, isFlow, this.changes)
     if (isFlow) this.#replaceVaultAndAddPoint(kept, null)
     else this.#replaceVault(kept)
     this.tallies.add(vault, fact.ts, fact.type)

@@ -33,18 +33,18 @@ export async function openIfThere(name: string): Promise<FileHandle | null> {
   }
 }
 
-const outOfDescriptors: readonly string[] = ['EMFILE', 'ENFILE']
-const maxTries = 5
-const pauseMilliseconds = 100
+const lastingFaults: readonly string[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM']
+const maxTries = 10
+const pauseMilliseconds = 200
 
-/** Repeats work a few times while this process or the system has too many open files for it. */
-export async function withFreeDescriptor<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Repeats work for some seconds after faults that may pass, such as too many open files, or those of a network file system. */
+export async function retryPassingFaults<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
       return await work()
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException
-      if (!outOfDescriptors.includes(code) || tries === maxTries) throw error
+      if (lastingFaults.includes(code) || tries === maxTries) throw error
     }
     await wait(pauseMilliseconds)
   }

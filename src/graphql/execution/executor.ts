@@ -55,7 +55,7 @@ export interface ExecutedDocument {
 /** Executes all operations of the gateway: those of GraphQL clients, of the REST paths and of its own pages. */
 export interface Executor {
   /**
-   * Parses, validates and prices a document, or returns it from the cache.
+   * Parses and validates a document, and computes its cost, or returns it from the cache.
    * @throws {AdmissionQueueFull} if too many other documents wait for preparation
    */
   prepare(text: string, request: RequestContext): PreparedDocument | Promise<PreparedDocument>
@@ -162,8 +162,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     async run(prepared, params, request) {
       const checked = await check(prepared, params, request)
       if ('errors' in checked) return checked
-      const price = checked.operation.costOf(checked.coerced)
-      if (price.cost > limits.cost) return { errors: [tooExpensive(price, limits)] }
+      const cost = checked.operation.costOf(checked.coerced)
+      if (cost.cost > limits.cost) return { errors: [tooExpensive(cost, limits)] }
       return runChecked(checked.operation, checked.coerced, params, request)
     },
 
@@ -185,8 +185,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const checked = await check(prepared, params, request)
       if ('errors' in checked) return checked
       const { operation, coerced } = checked
-      const price = operation.costOf(coerced)
-      if (price.cost > maxOfEvent) return { errors: [tooExpensive(price, { ...limits, cost: maxOfEvent })] }
+      const cost = operation.costOf(coerced)
+      if (cost.cost > maxOfEvent) return { errors: [tooExpensive(cost, { ...limits, cost: maxOfEvent })] }
       const field = operation.subscribedField(coerced)
       return field === null ? { errors: [noStream()] } : { field, variables: coerced }
     },

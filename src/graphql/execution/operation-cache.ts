@@ -10,7 +10,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import { defaultQueryLimits, maxValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { hasOnlyConditions } from './conditions.ts'
-import { pricing } from './cost/query-cost.ts'
+import { costCalculator } from './cost/query-cost.ts'
 import { nullableVariables } from './null-variables.ts'
 import { PreparedOperation } from './prepared-operation.ts'
 import { checkFields, checkSize, checkText, tooOftenMerged } from './query-limits.ts'
@@ -54,7 +54,7 @@ export class PreparedDocument {
 
 /**
  * The only cache of clients' documents, keyed by text, with a limit on memory; the gateway's own documents are never
- * evicted. Each document is parsed, validated and priced once; each variant of its operations is compiled when it is
+ * evicted. Each document is parsed and validated, and its cost computed, once; each variant of its operations is compiled when it is
  * first used. It is a segmented LRU cache: a document enters the protected segment when it is used again, so that
  * documents used once cannot evict it.
  */
@@ -114,13 +114,13 @@ export class OperationCache {
     const operations: PreparedOperation[] = []
     const prepared = new PreparedDocument(text, document, [], operations)
     const isCompilable = hasOnlyConditions(document)
-    const price = pricing(this.#schema, document)
+    const costOf = costCalculator(this.#schema, document)
     const nullableVariablesOf = nullableVariables(this.#schema, document)
     const given = { schema: this.#schema, limits }
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
-      const { size, cost } = price(node)
+      const { size, cost } = costOf(node)
       const checked = { size, cost, sizeError: checkSize(size, limits) }
       const traits = { isCompilable, nullableVariables: nullableVariablesOf(node) }
       operations.push(new PreparedOperation(given, document, node, traits, checked, onCompiled))

@@ -20,7 +20,7 @@ import { lengthOfText } from './compiler/json-text.ts'
 import type { CompiledOperation } from './compiler/output-writer.ts'
 import { conditionsOf, includes } from './conditions.ts'
 import type { Context } from './context.ts'
-import type { OperationPrice, QueryCost, QuerySize } from './cost/query-cost.ts'
+import type { OperationCost, QueryCost, QuerySize } from './cost/query-cost.ts'
 import type { RunFallback } from './fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 
@@ -42,8 +42,8 @@ export interface SubscribedField {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-/** Price of an operation, with the error of the limit on depth, aliases or directives that it exceeds, if any. */
-export interface CheckedPrice extends OperationPrice {
+/** Size and cost of an operation, with the error of the limit on depth, aliases or directives that it exceeds, if any. */
+export interface CheckedCost extends OperationCost {
   readonly sizeError: GraphQLError | null
 }
 
@@ -55,7 +55,7 @@ export interface OperationTraits {
   readonly nullableVariables: readonly VariableDefinitionNode[]
 }
 
-/** An operation of a valid document, with its price and its compiled variants. */
+/** An operation of a valid document, with its cost and its compiled variants. */
 export class PreparedOperation {
   readonly definition: OperationDefinitionNode
   readonly document: DocumentNode
@@ -64,7 +64,7 @@ export class PreparedOperation {
   readonly #schema: GraphQLSchema
   readonly #limits: QueryLimits
   readonly size: QuerySize
-  readonly #cost: OperationPrice['cost']
+  readonly #cost: OperationCost['cost']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
   /** See {@link OperationTraits}. */
@@ -82,7 +82,7 @@ export class PreparedOperation {
     document: DocumentNode,
     definition: OperationDefinitionNode,
     { isCompilable, nullableVariables }: OperationTraits,
-    { size, cost, sizeError }: CheckedPrice,
+    { size, cost, sizeError }: CheckedCost,
     onCompiled: () => void,
   ) {
     this.#schema = schema

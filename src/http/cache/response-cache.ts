@@ -42,18 +42,18 @@ export interface ResponseCache {
 }
 
 /** A production in progress, shared by one or more clients. */
-interface Run {
+interface Production {
   readonly sender: string
   readonly finished: Promise<EncodedResponse>
-  readonly waiting: Waiting
+  readonly waiting: WaitingClients
 }
 
 /** The productions in progress of one key. */
 interface RunsOfKey {
   /** Each sender joins its own. */
-  readonly bySender: Map<string, Run>
+  readonly bySender: Map<string, Production>
   /** The one that other senders join. */
-  shared: Run
+  shared: Production
 }
 
 /** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
@@ -102,9 +102,9 @@ export function createResponseCache(bytes: number): ResponseCache {
     return finished
   }
 
-  function begin(key: string, sender: string, make: Make): Run {
+  function begin(key: string, sender: string, make: Make): Production {
     const close = (): void => remove(key, run)
-    const waiting = new Waiting()
+    const waiting = new WaitingClients()
     const making = make((giveUp) => {
       waiting.giveUp = () => {
         close()
@@ -112,14 +112,14 @@ export function createResponseCache(bytes: number): ResponseCache {
       }
     })
     const run = { sender, finished: finish(key, making).finally(close), waiting }
-    const ofKey = runs.get(key) ?? { bySender: new Map<string, Run>(), shared: run }
+    const ofKey = runs.get(key) ?? { bySender: new Map<string, Production>(), shared: run }
     ofKey.bySender.set(sender, run)
     ofKey.shared = run
     runs.set(key, ofKey)
     return run
   }
 
-  function remove(key: string, run: Run): void {
+  function remove(key: string, run: Production): void {
     const ofKey = runs.get(key)
     // After a change others may have begun.
     if (ofKey?.bySender.get(run.sender) !== run) return
@@ -129,7 +129,7 @@ export function createResponseCache(bytes: number): ResponseCache {
     else if (ofKey.shared === run) ofKey.shared = oldest
   }
 
-  async function sharedWithOther(run: Run, key: string, sender: string, onDisconnect: OnDisconnect, make: Make) {
+  async function sharedWithOther(run: Production, key: string, sender: string, onDisconnect: OnDisconnect, make: Make) {
     const leave = run.waiting.join(onDisconnect)
     const shared = await within(sharedMilliseconds, run.finished)
     if (shared !== null && shared.status !== 503) return shared
@@ -174,7 +174,7 @@ export function createResponseCache(bytes: number): ResponseCache {
 }
 
 /** The clients that wait for one response: production is cancelled when the last of them leaves. */
-class Waiting {
+class WaitingClients {
   giveUp: () => void = () => undefined
   #count = 0
 

@@ -29,7 +29,7 @@ export function createPipelineCapacity({ pipelinedInAll, waitingInAll }: Pipelin
   return { started: new Budget(pipelinedInAll), waiting: new Budget(waitingInAll) }
 }
 
-type Response = ServerResponse<BoundedRequest>
+type NodeResponse = ServerResponse<BoundedRequest>
 
 /**
  * A client's connection. Begins a few of the requests pipelined on it (RFC 9112, section 9.3.2), and stops reading
@@ -45,17 +45,17 @@ export class Connection implements RequestConnection {
    * Responses in progress. An array, because the table of a long-lived Set retains references to deleted entries; it
    * has few elements.
    */
-  readonly running: Response[] = []
+  readonly running: NodeResponse[] = []
   /** Whether the connection ends after the response that is sent next. */
   isClosing = false
   isStreaming = false
   readonly #socket: Socket
   readonly #limits: PipelineLimits
   readonly #capacity: PipelineCapacity
-  readonly #begin: (response: Response) => void
-  #waiting: Response[] = []
+  readonly #begin: (response: NodeResponse) => void
+  #waiting: NodeResponse[] = []
   /** Response to the request read last, perhaps incompletely. */
-  #newest: Response | null = null
+  #newest: NodeResponse | null = null
   /** Completion of the newest request that was not answered synchronously. */
   #unanswered: Promise<void> | null = null
   /** Response to bytes that could not be parsed, after which nothing more is read; null while there are none. */
@@ -70,7 +70,7 @@ export class Connection implements RequestConnection {
     limits: PipelineLimits,
     capacity: PipelineCapacity,
     readonly admitted: AdmittedConnection,
-    begin: (response: Response) => void,
+    begin: (response: NodeResponse) => void,
   ) {
     this.#socket = socket
     this.#limits = limits
@@ -88,7 +88,7 @@ export class Connection implements RequestConnection {
   }
 
   /** Begins a request when the limits allow; the `close` event of a response begins the next request. */
-  add(response: Response): void {
+  add(response: NodeResponse): void {
     // A closed connection may still deliver requests of its last read.
     if (this.#socket.destroyed) return
     if (this.isStreaming) return void this.#socket.destroy()
@@ -140,7 +140,7 @@ export class Connection implements RequestConnection {
     // An earlier response may have closed the connection.
     if (this.#refusal === null || socket.destroyed || socket.writableEnded) return
     const unread = this.#newest?.req.complete === false ? this.#newest : null
-    const isBefore = (response: Response): boolean => response !== unread
+    const isBefore = (response: NodeResponse): boolean => response !== unread
     if (this.running.some(isBefore) || this.#waiting.some(isBefore)) return
     const isAnswered = unread?.headersSent === true
     // A response that began before its request was completely read is the response to that request.
@@ -162,12 +162,12 @@ export class Connection implements RequestConnection {
     return length < this.#limits.waitingRequests && this.#capacity.waiting.take(this.admitted.sender, 1)
   }
 
-  #wait(response: Response): void {
+  #wait(response: NodeResponse): void {
     this.#waiting.push(response)
     this.#socket.pause()
   }
 
-  #run(response: Response): void {
+  #run(response: NodeResponse): void {
     this.running.push(response)
     response.once('close', () => {
       this.running.splice(this.running.indexOf(response), 1)
@@ -182,7 +182,7 @@ export class Connection implements RequestConnection {
   }
 
   #runNext(): void {
-    const next = this.#waiting.shift() as Response
+    const next = this.#waiting.shift() as NodeResponse
     if (this.#waiting.length > 0) this.#capacity.waiting.giveBack(this.admitted.sender, 1)
     if (this.#waiting.length === 0 && this.#refusal === null) this.#socket.resume()
     this.#run(next)

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { connectionLimits, discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
 import { Turns } from '../async/turns.ts'
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
@@ -96,7 +96,7 @@ export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): W
   let endOfIteration: Promise<void> | null = null
   const turns = new Turns(connectionLimits.turnMilliseconds)
   return async (response, outgoing, sender) => {
-    const end = (endOfIteration ??= nextTurn())
+    const end = (endOfIteration ??= nextIteration())
     await end
     // The first response of an iteration is sent at once; the time that the others take is measured.
     if (endOfIteration === end) endOfIteration = null

@@ -53,6 +53,13 @@ test('a read waits for the end of a transaction, and sees nothing of one that is
   expect(seen).toEqual([[]])
 })
 
+test('a statement with the name of another one is refused where it is prepared, and has its own columns where not', async () => {
+  const other = { ...notNumber, text: 'select 8 as other' }
+  expect(await database.query(notNumber, ['7'])).toEqual([{ value: 7 }])
+  await expect(database.query(other, [])).rejects.toThrow('Two statements have the name not_number.')
+  expect(await database.transaction((transaction) => transaction.query(other, []))).toEqual([{ other: 8 }])
+})
+
 test('a statement that failed can be run again', async () => {
   await expect(database.query(notNumber, ['x'])).rejects.toMatchObject({ code: '22P02' })
   expect(await database.query(notNumber, ['7'])).toEqual([{ value: 7 }])

@@ -86,7 +86,7 @@ describe("a clock that is more than a day behind the database's newest fact", ()
     expect(outageObserver.onWait).toHaveBeenCalledExactlyOnceWith(expect.any(ClockBehind))
     expect(outageObserver.onWait.mock.calls[0]?.[0].message).toBe(
       `Line 1 is of ${now + 10}, more than a day ahead of this machine's clock, 0, and so is the newest fact in the database, ` +
-        `${midnight + 10}: set the clock. If it is right, remove the line.`,
+        `${midnight + 10}: set the clock. If it is right, remove the line, and start again.`,
     )
     expect(outageObserver.onResume).toHaveBeenCalledOnce()
   })

@@ -23,7 +23,7 @@ import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { type Rejects, rejectsFile } from '../../../src/feed/rejects.ts'
 import { followedSource } from '../../../src/feed/reading/followed-source.ts'
-import { withFreeDescriptor } from '../../../src/feed/reading/open-file.ts'
+import { retryPassingFaults } from '../../../src/feed/reading/open-file.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { feedText } from '../../support/feeds.ts'
 import { deposit, mark, midnight, opened, strategy, vaultA, vaultB } from '../../support/world.ts'
@@ -62,7 +62,7 @@ async function follow(nowSeconds?: () => number, rejects?: Rejects): Promise<() 
   const log = createLog({ level: 'info', secrets: [], output: { write: (line) => (said += line) } })
   const watcher = pathWatcher(feed, log, monitorFeeds())
   const stored = await readFeedPosition(database.prisma, feed)
-  const readUntil = await readFeedEnd(database.prisma, feed, clock())
+  const readUntil = await readFeedEnd(database.prisma, feed, clock)
   const source = await followedSource(feed, stored, stopping.signal, watcher, readUntil)
   const ended = ingest({
     database,
@@ -267,7 +267,7 @@ describe('lines that come to the file before are applied after the gateway was s
     // The feed's end is recorded every 10 s, but not while lines wait.
     await pause(11_000)
     expect(await points()).toBe(4)
-    expect(await readFeedEnd(database.prisma, feed, clock())).toBeLessThan(clock() - 10)
+    expect(await readFeedEnd(database.prisma, feed, clock)).toBeLessThan(clock() - 10)
     await stop()
     await follow(clock)
     await eventually(async () => expect(await points(), said).toBe(5))
@@ -488,7 +488,7 @@ describe('a folder that cannot be listed', () => {
   test('stops a feed whose rotated file has lines that came since it was read to its end', async () => {
     const stop = await follow(clock)
     await becomes('101')
-    await eventually(async () => expect(await readFeedEnd(database.prisma, feed, clock())).not.toBeNull())
+    await eventually(async () => expect(await readFeedEnd(database.prisma, feed, clock)).not.toBeNull())
     await stop()
     await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
     await withoutList(() => expect(follow(clock)).rejects.toThrow(/can't be listed: EACCES/))
@@ -502,11 +502,11 @@ describe('a folder that cannot be listed', () => {
       const code = codes.shift()
       return code === undefined ? Promise.resolve('listed') : Promise.reject(Object.assign(new Error(code), { code }))
     })
-    expect(await withFreeDescriptor(work)).toBe('listed')
+    expect(await retryPassingFaults(work)).toBe('listed')
     codes.push(...Array<string>(100).fill('EMFILE'))
-    await expect(withFreeDescriptor(work)).rejects.toThrow('EMFILE')
+    await expect(retryPassingFaults(work)).rejects.toThrow('EMFILE')
     codes.splice(0, codes.length, 'EACCES')
-    await expect(withFreeDescriptor(work)).rejects.toThrow('EACCES')
+    await expect(retryPassingFaults(work)).rejects.toThrow('EACCES')
   })
 })
 

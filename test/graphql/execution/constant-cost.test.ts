@@ -18,7 +18,7 @@ import {
   typeFromAST,
 } from 'graphql'
 import { expect, test, vi } from 'vitest'
-import { pricing, type QueryCost } from '../../../src/graphql/execution/cost/query-cost.ts'
+import { costCalculator, type QueryCost } from '../../../src/graphql/execution/cost/query-cost.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { routes } from '../../../src/rest/routes.ts'
 
@@ -134,7 +134,7 @@ class Forms {
 function costOf(text: string, variables: Readonly<Record<string, unknown>>): QueryCost {
   const document = parse(text)
   const operation = document.definitions[0] as OperationDefinitionNode
-  const { cost } = pricing(schema, document)(operation)
+  const { cost } = costCalculator(schema, document)(operation)
   const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables)
   if (coerced === undefined) throw errors[0] ?? new Error('The variables cannot be coerced.')
   return typeof cost === 'function' ? cost(coerced) : cost
@@ -156,7 +156,7 @@ test('An operation costs the same with its arguments in variables, whatever is c
 test('A fragment is priced once for all operations of its document', () => {
   const operations = Array.from({ length: 80 }, (_, at) => `query Q${at} { ...F }`)
   const document = parse(`${operations.join(' ')} fragment F on Query { strategies { id name } }`)
-  const price = pricing(schema, document)
+  const price = costCalculator(schema, document)
   const getType = vi.spyOn(schema, 'getType')
   const priced = document.definitions.slice(0, -1).map((each) => price(each as OperationDefinitionNode))
   expect(priced).toEqual(priced.map(() => priced[0]))
@@ -167,7 +167,7 @@ test('A fragment is priced once for all operations of its document', () => {
 test('The price of a document depends on no variable unless an argument changes it', () => {
   const constant = routes.flatMap(({ path, document: fixed }) => {
     const document = parse(fixed.text.toString())
-    const { cost } = pricing(schema, document)(document.definitions[0] as OperationDefinitionNode)
+    const { cost } = costCalculator(schema, document)(document.definitions[0] as OperationDefinitionNode)
     return typeof cost === 'function' ? [] : [path]
   })
   expect(constant).toEqual(['/vault/:address/snapshot', '/strategies', '/universe', '/universe/pairs'])

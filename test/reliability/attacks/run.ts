@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
 import type { Environment } from '../../support/process.ts'
 import { clientOf } from '../client.ts'
 import { failuresIn, type GatewayProcess, type Reading, startGateway } from '../gateway.ts'
@@ -163,7 +163,7 @@ async function attackOnce(
     do {
       await attack.carryOut(attacker)
       progress.carriedOut++
-      await nextTurn()
+      await nextIteration()
     } while (!isAlone && !attacker.isOver())
   }
   const samples = await sampled(witness, async () => {

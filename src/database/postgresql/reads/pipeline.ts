@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Cancellation, untilCancelled } from '../../cancellation.ts'
 import { ReadCancelled, RecoveryConflict } from '../../errors.ts'
@@ -191,5 +191,5 @@ const alwaysTrue = (): boolean => true
  * callbacks: one more iteration accepts an answer that has arrived already.
  */
 export function finishesWithin(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
-  return Promise.race([work, wait(milliseconds).then(() => nextTurn(false))])
+  return Promise.race([work, wait(milliseconds).then(() => nextIteration(false))])
 }

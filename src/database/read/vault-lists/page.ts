@@ -3,7 +3,7 @@ import { namedLists } from '../expressions.ts'
 import type { Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
-import { vaultOf } from '../vault.ts'
+import { decodeVault } from '../vault.ts'
 import { isByPool, type Scope, scopeOf, statusesOf, type VaultFilter } from './filter.ts'
 import { filterColumns, filteredInScope, filterValues } from './filtered.ts'
 import {
@@ -78,7 +78,7 @@ function pageStatement(name: string, { path, scope, orderBy, direction }: PageKi
   const isFiltered = path === 'filtered'
   const { select, decode } = modelCodec<PageRows, PagedVaultRow>((c) =>
     // Object spread would create objects in dictionary mode, which are slow to read.
-    Object.assign(vaultOf(c), {
+    Object.assign(decodeVault(c), {
       list: c.text('list.strategy'),
       orderValue: c.raw(`vault.${sql.column}`),
       isMatch: isFiltered ? c.boolean('vault.is_match') : true,

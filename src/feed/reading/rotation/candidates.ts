@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { withFreeDescriptor } from '../open-file.ts'
+import { retryPassingFaults } from '../open-file.ts'
 import { inodeOf } from './file-identity.ts'
 
 /** Files beside a feed's that are opened at most, the newest ones: a year of daily rotations has no more. */
@@ -47,7 +47,7 @@ export async function openCandidates(
   unreadable: Unreadable[],
 ): Promise<RotationCandidate[]> {
   const folder = path.dirname(name)
-  const entries = await withFreeDescriptor(() => readdir(folder)).catch((caught: unknown) => {
+  const entries = await retryPassingFaults(() => readdir(folder)).catch((caught: unknown) => {
     const error = caught as NodeJS.ErrnoException
     const reason =
       `can't be listed: ${error.message}. Files in it may have stood at ${name} before, and have facts that are not applied. ` +

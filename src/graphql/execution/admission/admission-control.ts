@@ -72,7 +72,7 @@ export interface AdmissionOptions {
   readonly networkOf?: NetworkOf
 }
 
-interface Waiting {
+interface QueuedWork {
   readonly cost: number
   readonly begin: () => void
   /** Time when it stops yielding to cheap work; undefined until the limit on running work admits it. */
@@ -81,7 +81,7 @@ interface Waiting {
 
 /** Work of one class: its queue, and the total cost of running work. */
 class WorkClass {
-  readonly waiting: FairQueue<Waiting>
+  readonly waiting: FairQueue<QueuedWork>
   running = 0
 
   constructor(
@@ -96,7 +96,7 @@ class WorkClass {
   }
 
   /** Starts queued work in order, while the limit permits it and `may` returns true. */
-  admit(may: (first: Waiting) => boolean): void {
+  admit(may: (first: QueuedWork) => boolean): void {
     for (let first = this.waiting.peek(); first !== undefined; first = this.waiting.peek()) {
       if (!this.hasRoomFor(first.cost) || !may(first)) return
       this.waiting.take()
@@ -129,7 +129,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     preparation.admit(() => true)
   }
 
-  function yields(first: Waiting): boolean {
+  function yields(first: QueuedWork): boolean {
     const now = performance.now()
     if (first.yieldsUntil !== undefined) return now < first.yieldsUntil
     first.yieldsUntil = now + yieldMilliseconds
@@ -154,7 +154,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
         signal?.removeEventListener('abort', leave)
         resolve()
       }
-      const entry: Waiting = { cost, begin }
+      const entry: QueuedWork = { cost, begin }
       waiting.add(sender, entry)
       signal?.addEventListener('abort', leave)
       admit()

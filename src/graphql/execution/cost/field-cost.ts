@@ -24,7 +24,7 @@ import { usesVariables } from '../syntax-tree.ts'
 import { assumedLengths } from './assumed-lengths.ts'
 
 /** The page that contains a field: its length, and the cost of its count. */
-export interface PricedPage {
+export interface PageContext {
   /** Number of items of a connection's page; 1 for any other field. */
   readonly length: number
   /** Cost of a connection's count. */
@@ -32,7 +32,7 @@ export interface PricedPage {
 }
 
 /** The page of fields outside connections. */
-export const noPage: PricedPage = { length: 1, countCost: readCost }
+export const noPage: PageContext = { length: 1, countCost: readCost }
 
 /** Length of a list that an argument requests: by a number, or by the ids of its items. */
 export interface AskedLength {
@@ -119,7 +119,7 @@ export function filterCost(given: Readonly<Record<string, unknown>>): {
  * separate read.
  * Introspection is never cheap: it is rare, and its result is large.
  */
-export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: PricedPage): number {
+export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: PageContext): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionLimits.cheapCost
   if (field.name === countField) return countCost
   if (field.name === 'performance') return performanceReads * readCost
@@ -182,10 +182,10 @@ const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
 /** Arguments by which each alias of a list is a separate read: its length, and the filters of lists of the universe. */
 const readArguments: readonly string[] = [...lengthArguments, 'venue', 'asset']
 
-/** Arguments that affect the price of a field, besides lists and input objects. */
-const pricedArguments: readonly string[] = [...lengthArguments, 'by', momentArgument, 'id']
+/** Arguments that affect the cost of a field, besides lists and input objects. */
+const costArguments: readonly string[] = [...lengthArguments, 'by', momentArgument, 'id']
 
-/** Values of the arguments that affect the price of one selection of a field. */
+/** Values of the arguments that affect the cost of one selection of a field. */
 export interface GivenArguments {
   readonly usesVariables: boolean
   /** @param variables coerced */
@@ -194,20 +194,18 @@ export interface GivenArguments {
 
 const noArguments: GivenArguments = { usesVariables: false, valuesFor: () => ({}) }
 
-/** Returns the values of the arguments that affect the price of a field; other arguments are ignored. */
+/** Returns the values of the arguments that affect the cost of a field; other arguments are ignored. */
 export function givenArguments(field: GraphQLField<unknown, unknown>, node: FieldNode): GivenArguments {
-  const args = field.args.filter(
-    ({ name, type }) => pricedArguments.includes(name) || !isLeafType(getNullableType(type)),
-  )
+  const args = field.args.filter(({ name, type }) => costArguments.includes(name) || !isLeafType(getNullableType(type)))
   if (args.length === 0) return noArguments
   const given = node.arguments?.filter(({ name }) => args.some((arg) => arg.name === name.value)) ?? []
-  const [pricedField, pricedNode] = [
+  const [fieldOfCost, nodeOfCost] = [
     { ...field, args },
     { ...node, arguments: given },
   ]
   return {
     usesVariables: usesVariables(given),
-    valuesFor: (variables) => getArgumentValues(pricedField, pricedNode, variables),
+    valuesFor: (variables) => getArgumentValues(fieldOfCost, nodeOfCost, variables),
   }
 }
 

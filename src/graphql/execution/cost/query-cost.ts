@@ -22,7 +22,7 @@ import {
   lengthOf,
   noPage,
   ownCost,
-  type PricedPage,
+  type PageContext,
   textCost,
 } from './field-cost.ts'
 
@@ -45,24 +45,24 @@ export interface QueryCost {
   readonly mostExpensive: readonly string[]
 }
 
-/** Price of one operation: its size, and its cost, or a function from coerced variables to its cost. */
-export interface OperationPrice {
+/** The size of one operation, and its cost, or a function from coerced variables to its cost. */
+export interface OperationCost {
   readonly size: QuerySize
   readonly cost: QueryCost | ((variables: Readonly<Record<string, unknown>>) => QueryCost)
 }
 
-type PriceOperation = (operation: OperationDefinitionNode) => OperationPrice
+type CostOfOperation = (operation: OperationDefinitionNode) => OperationCost
 
 /**
- * Returns a function that prices the operations of a valid document; a fragment is priced once for all of them. Costs
- * that do not depend on variables are computed once, here. @skip and @include do not change the cost of a selection.
+ * Returns a function that computes the costs of the operations of a valid document. The cost of a fragment is
+ * computed once for all of them, and costs that do not depend on variables are computed once, here. @skip and @include do not change the cost of a selection.
  */
-export function pricing(schema: GraphQLSchema, document: DocumentNode): PriceOperation {
-  const pricer = new Pricer(schema, document)
+export function costCalculator(schema: GraphQLSchema, document: DocumentNode): CostOfOperation {
+  const calculator = new CostCalculator(schema, document)
   const ofFragments = countNodes(document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION))
   return (operation) => {
     const root = schema.getRootType(operation.operation)
-    const { depth, cost } = root == null ? nothing : pricer.selection(operation.selectionSet, root)
+    const { depth, cost } = root == null ? nothing : calculator.selection(operation.selectionSet, root)
     const own = countNodes([operation])
     const [aliases, directives] = [own.aliases + ofFragments.aliases, own.directives + ofFragments.directives]
     return {
@@ -75,7 +75,7 @@ export function pricing(schema: GraphQLSchema, document: DocumentNode): PriceOpe
 /** One computation of a cost. */
 class Computation {
   /** Costs of fragments by page, memoized so that nested fragments take time linear in their text. */
-  readonly known = new Map<PricedSelection, Map<string, QueryCost>>()
+  readonly known = new Map<SelectionCost, Map<string, QueryCost>>()
   /** Costs of fields without their page: in a fragment they are equal for all pages that use it. */
   readonly fields = new Map<FieldNode, FieldCost>()
 
@@ -90,27 +90,27 @@ interface FieldCost {
 }
 
 /** Computes the cost of a selection, in the page of a connection if there is one. */
-type CostFunction = (computation: Computation, page: PricedPage) => QueryCost
+type CostFunction = (computation: Computation, page: PageContext) => QueryCost
 
-/** A priced selection or field: a constant cost, or a function of variables and of the page that contains it. */
-interface PricedSelection {
+/** The cost of a selection or field: constant, or a function of variables and of the page that contains it. */
+interface SelectionCost {
   readonly depth: number
   readonly cost: QueryCost | CostFunction
   readonly usesVariables: boolean
 }
 
 const free: QueryCost = { cost: 0, mostExpensive: [] }
-const nothing: PricedSelection = { depth: 0, cost: free, usesVariables: false }
+const nothing: SelectionCost = { depth: 0, cost: free, usesVariables: false }
 
-function costAt({ cost }: PricedSelection, computation: Computation, page: PricedPage): QueryCost {
+function costAt({ cost }: SelectionCost, computation: Computation, page: PageContext): QueryCost {
   return typeof cost === 'function' ? cost(computation, page) : cost
 }
 
-const isConstant = ({ cost }: PricedSelection): boolean => typeof cost !== 'function'
+const isConstant = ({ cost }: SelectionCost): boolean => typeof cost !== 'function'
 
-class Pricer {
+class CostCalculator {
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
-  readonly #priced = new Map<string, PricedSelection>()
+  readonly #ofFragments = new Map<string, SelectionCost>()
   /** Computation of costs that do not depend on variables. It refers to the document, and must not outlive it. */
   readonly #constants = new Computation({})
 
@@ -123,7 +123,7 @@ class Pricer {
     }
   }
 
-  selection({ selections }: SelectionSetNode, parent: GraphQLCompositeType): PricedSelection {
+  selection({ selections }: SelectionSetNode, parent: GraphQLCompositeType): SelectionCost {
     const parts = selections.map((node) => {
       if (node.kind === Kind.FIELD) return this.#field(node, parent)
       if (node.kind === Kind.FRAGMENT_SPREAD) return this.#fragment(node.name.value)
@@ -138,44 +138,44 @@ class Pricer {
     return { depth, cost, usesVariables: variable.some((part) => part.usesVariables) }
   }
 
-  #fragment(name: string): PricedSelection {
-    const known = this.#priced.get(name)
+  #fragment(name: string): SelectionCost {
+    const known = this.#ofFragments.get(name)
     if (known !== undefined) return known
     const fragment = this.#fragments.get(name)
-    const priced = fragment === undefined ? nothing : this.#once(fragment)
-    this.#priced.set(name, priced)
-    return priced
+    const selection = fragment === undefined ? nothing : this.#once(fragment)
+    this.#ofFragments.set(name, selection)
+    return selection
   }
 
-  /** Prices a fragment, whose cost is computed once for each page. */
-  #once({ selectionSet, typeCondition }: FragmentDefinitionNode): PricedSelection {
-    const priced = this.#conditional(selectionSet, typeCondition.name.value)
-    if (isConstant(priced)) return priced
+  /** Returns the cost of a fragment, which is computed once for each page. */
+  #once({ selectionSet, typeCondition }: FragmentDefinitionNode): SelectionCost {
+    const selection = this.#conditional(selectionSet, typeCondition.name.value)
+    if (isConstant(selection)) return selection
     const cost: CostFunction = (computation, page) => {
-      const byPage = computation.known.get(priced) ?? new Map<string, QueryCost>()
-      computation.known.set(priced, byPage)
+      const byPage = computation.known.get(selection) ?? new Map<string, QueryCost>()
+      computation.known.set(selection, byPage)
       const key = `${page.length} ${page.countCost}`
-      const known = byPage.get(key) ?? costAt(priced, computation, page)
+      const known = byPage.get(key) ?? costAt(selection, computation, page)
       byPage.set(key, known)
       return known
     }
-    return { ...priced, cost }
+    return { ...selection, cost }
   }
 
-  #conditional(selectionSet: SelectionSetNode, typeName: string): PricedSelection {
+  #conditional(selectionSet: SelectionSetNode, typeName: string): SelectionCost {
     const type = this.schema.getType(typeName)
     return isCompositeType(type) ? this.selection(selectionSet, type) : nothing
   }
 
-  #field(node: FieldNode, parent: GraphQLCompositeType): PricedSelection {
+  #field(node: FieldNode, parent: GraphQLCompositeType): SelectionCost {
     const field = definitionOf(node.name.value, parent)
     if (field === undefined) return { depth: 1, cost: { cost: 1, mostExpensive: [] }, usesVariables: false }
     const type = getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
-    const priced = givenArguments(field, node)
+    const given = givenArguments(field, node)
     const ofText = textCost(node, parent)
     const cost: CostFunction = (computation, page) => {
-      const { asked, each, ofArguments } = fieldCost(node, priced, inner, computation)
+      const { asked, each, ofArguments } = fieldCost(node, given, inner, computation)
       const length = lengthOf(field, asked, page.length)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
       return {
@@ -184,7 +184,7 @@ class Pricer {
       }
     }
     const depth = 1 + inner.depth
-    const dependsOnVariables = priced.usesVariables || inner.usesVariables
+    const dependsOnVariables = given.usesVariables || inner.usesVariables
     return dependsOnVariables || isOfPage(field)
       ? { depth, cost, usesVariables: dependsOnVariables }
       : { depth, cost: cost(this.#constants, noPage), usesVariables: false }
@@ -194,13 +194,13 @@ class Pricer {
 /** Computes the page-independent cost of a field, once per computation. */
 function fieldCost(
   node: FieldNode,
-  priced: GivenArguments,
-  inner: PricedSelection,
+  { valuesFor }: GivenArguments,
+  inner: SelectionCost,
   computation: Computation,
 ): FieldCost {
   const known = computation.fields.get(node)
   if (known !== undefined) return known
-  const given = priced.valuesFor(computation.variables)
+  const given = valuesFor(computation.variables)
   const asked = askedLength(given)
   const page = { length: asked?.length ?? 1, countCost: filterCost(given).count }
   const cost = { asked, ofArguments: argumentCost(given), each: costAt(inner, computation, page) }

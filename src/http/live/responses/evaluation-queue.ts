@@ -4,7 +4,7 @@ import { networkOf } from '../../sender.ts'
 import { Budget } from '../../server/capacity/budget.ts'
 
 /** An evaluation that waits for its turn. */
-interface Waiting {
+interface QueuedEvaluation {
   /** Makes the response; called once, when its turn has come. */
   readonly work: () => Promise<unknown>
   readonly isWanted: () => boolean
@@ -24,8 +24,8 @@ export class EvaluationRefused extends Error {
  */
 export class EvaluationQueue {
   readonly #limits: LiveLimits
-  readonly #keys = new FairQueue<Waiting>(networkOf)
-  readonly #openings = new FairQueue<Waiting>(networkOf)
+  readonly #keys = new FairQueue<QueuedEvaluation>(networkOf)
+  readonly #openings = new FairQueue<QueuedEvaluation>(networkOf)
   /** Openings that wait. */
   readonly #room: Budget
   #running = 0
@@ -65,7 +65,7 @@ export class EvaluationQueue {
   }
 
   #wait<Result>(
-    queue: FairQueue<Waiting>,
+    queue: FairQueue<QueuedEvaluation>,
     sender: string,
     isWanted: () => boolean,
     work: () => Promise<Result>,
@@ -111,7 +111,7 @@ export class EvaluationQueue {
     return true
   }
 
-  #next(): Waiting | undefined {
+  #next(): QueuedEvaluation | undefined {
     this.#isTurnOfKeys = !this.#isTurnOfKeys
     const [first, second] = this.#isTurnOfKeys ? [this.#keys, this.#openings] : [this.#openings, this.#keys]
     return nextWanted(first) ?? nextWanted(second)
@@ -119,7 +119,7 @@ export class EvaluationQueue {
 }
 
 /** Takes the next evaluation of a queue that somebody waits for. */
-function nextWanted(queue: FairQueue<Waiting>): Waiting | undefined {
+function nextWanted(queue: FairQueue<QueuedEvaluation>): QueuedEvaluation | undefined {
   for (let next = queue.take(); next !== undefined; next = queue.take()) {
     if (next.isWanted()) return next
     next.giveUp(new EvaluationRefused('The client has left.'))

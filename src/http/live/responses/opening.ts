@@ -49,7 +49,7 @@ export async function openAt(
   }
 }
 
-/** Returns the problem of a stream for which there is no memory. */
+/** Returns the problem of a stream whose responses exceed the limit on their number or their memory. */
 export function noRoom(): Answer {
-  return retryLater('OVERLOADED', 'The memory limit of streams is reached. Try again later.')
+  return retryLater('OVERLOADED', 'Streams follow too many responses, or these take too much memory. Try again later.')
 }
