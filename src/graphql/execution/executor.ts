@@ -162,8 +162,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     async run(prepared, params, request) {
       const checked = await check(prepared, params, request)
       if ('errors' in checked) return checked
-      const cost = checked.operation.costOf(checked.coerced)
-      if (cost.cost > limits.cost) return { errors: [tooExpensive(cost, limits)] }
+      const queryCost = checked.operation.costOf(checked.coerced)
+      if (queryCost.cost > limits.cost) return { errors: [tooExpensive(queryCost, limits)] }
       return runChecked(checked.operation, checked.coerced, params, request)
     },
 
@@ -185,8 +185,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const checked = await check(prepared, params, request)
       if ('errors' in checked) return checked
       const { operation, coerced } = checked
-      const cost = operation.costOf(coerced)
-      if (cost.cost > maxOfEvent) return { errors: [tooExpensive(cost, { ...limits, cost: maxOfEvent })] }
+      const queryCost = operation.costOf(coerced)
+      if (queryCost.cost > maxOfEvent) return { errors: [tooExpensive(queryCost, { ...limits, cost: maxOfEvent })] }
       const field = operation.subscribedField(coerced)
       return field === null ? { errors: [noStream()] } : { field, variables: coerced }
     },
