@@ -1,4 +1,4 @@
-import { type Decimal, divideFine, roundUsd, zero } from './decimal.ts'
+import { type Decimal, divideFine, fineScale, roundUsd, usdScale, zero } from './decimal.ts'
 import { PriceMissing } from './errors.ts'
 
 /** Price of one unit of an asset in USD, by symbol. */
@@ -25,7 +25,8 @@ export const emptyBenchmark: Benchmark = { holdings: new Map(), paidOutUsd: zero
  * @throws {PriceMissing} when a deposited asset has no price
  */
 export function marketDeltaUsd(benchmark: Benchmark, capitalInUsd: Decimal, prices: Prices): Decimal {
-  return roundUsd(benchmarkValueUsd(benchmark, prices).plus(benchmark.paidOutUsd).minus(capitalInUsd))
+  const deltaUsd = benchmarkValueUsd(benchmark, prices).plus(benchmark.paidOutUsd).minus(capitalInUsd)
+  return isExact(benchmark) ? roundUsd(deltaUsd) : roundUsdOfQuotients(deltaUsd)
 }
 
 /**
@@ -84,4 +85,32 @@ export function assetsValueUsd(assets: Iterable<readonly [symbol: string, amount
 
 function benchmarkValueUsd(benchmark: Benchmark, prices: Prices): Decimal {
   return assetsValueUsd(benchmark.holdings, prices)
+}
+
+/** Whether no withdrawal has taken a fraction without a finite expansion, such as a third. */
+function isExact({ holdings, paidOutUsd }: Benchmark): boolean {
+  if (isRoundedQuotient(paidOutUsd)) return false
+  for (const quantity of holdings.values()) if (isRoundedQuotient(quantity)) return false
+  return true
+}
+
+/**
+ * Whether `divideFine` has rounded a value. It would take such a quotient for an exact one only where its last four
+ * decimals are 0; amounts of facts have far fewer decimals.
+ */
+function isRoundedQuotient(value: Decimal): boolean {
+  return value.scale > fineScale - 4
+}
+
+/** Decimals within which a sum of rounded quotients has no error, at prices up to 10^9 USD. */
+const quotientScale = 30
+
+/**
+ * Rounds a USD amount, half-even, that was computed from rounded quotients. One that differs from a tie only by their error
+ * is a tie: two thirds of 3,000.00000075 are 2,000.0000005.
+ */
+function roundUsdOfQuotients(amountUsd: Decimal): Decimal {
+  const likely = amountUsd.toDecimalPlaces(quotientScale)
+  const isTie = likely.scale === usdScale + 1 && likely.units % 5n === 0n
+  return roundUsd(isTie ? likely : amountUsd)
 }

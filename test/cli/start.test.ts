@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
@@ -85,37 +84,6 @@ test(`npm start serves the demo world on Node ${process.version}, and stops with
   gateway.kill('SIGTERM')
   expect(await gateway.ended).toBe(0)
   expect(gateway.said()).not.toMatch(complaints)
-})
-
-test.each([
-  ['npm alone', 'sh', 'SIGTERM', false],
-  ['the whole process group, which ends the shell', 'sh', 'SIGTERM', true],
-  ['the whole process group, and npm passes it on', 'bash', 'SIGINT', true],
-] as const)('npm start stops with all that it has begun on a signal to %s', async (_, shell, signal, toGroup) => {
-  const { env } = await homes.create()
-  const npm = spawn('npm', ['start'], {
-    cwd: root,
-    detached: true,
-    env: { ...process.env, npm_config_script_shell: shell, PORT: '0', HOST: '127.0.0.1', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let said = ''
-  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
-  // The gateway has these pipes, too: they close when it has ended.
-  const ended = new Promise((resolve) => npm.once('close', resolve))
-  try {
-    await expect.poll(() => said, { timeout: 50_000 }).toMatch(/GraphiQL {2}http/)
-    process.kill(toGroup ? -(npm.pid ?? 0) : (npm.pid ?? 0), signal)
-    await Promise.race([ended, wait(20_000)])
-    expect(said).toMatch(/"msg":"Stopping.*"msg":"Stopped"/s)
-  } finally {
-    try {
-      process.kill(-(npm.pid ?? 0), 'SIGKILL')
-    } catch {
-      // All of the group has ended.
-    }
-    await ended
-  }
 })
 
 test(`npm run ingest applies a feed on Node ${process.version}`, async () => {

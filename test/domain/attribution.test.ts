@@ -151,6 +151,40 @@ describe("the market's part", () => {
   })
 })
 
+/** Rounds a fraction of whole numbers to a whole one, half-even. */
+function roundFraction(dividend: bigint, divisor: bigint): bigint {
+  const floor = dividend / divisor - (dividend % divisor < 0n ? 1n : 0n)
+  const twice = 2n * (dividend - floor * divisor)
+  return twice > divisor || (twice === divisor && floor % 2n !== 0n) ? floor + 1n : floor
+}
+
+test("after withdrawals of any fraction, the market's part is the exact one, rounded once", () => {
+  // A hundred prices in steps of 10^-8 USD: at some of them the exact value is half-way between two micro-dollars.
+  const whole = fc.integer({ min: 1, max: 40 })
+  fc.assert(
+    fc.property(whole, fc.array(fc.tuple(whole, whole), { minLength: 1, maxLength: 4 }), whole, (units, taken, at) => {
+      const start = new Map([['WETH', new Decimal(3000)]])
+      let benchmark = depositToBenchmark(emptyBenchmark, [{ symbol: 'WETH', amount: new Decimal(units) }])
+      // What is left, and what was paid out at 3,000 USD, as fractions with one divisor.
+      let [left, paid, divisor] = [BigInt(units), 0n, 1n]
+      for (const [out, more] of taken) {
+        const [amountUsd, valueUsd] = [BigInt(out), BigInt(out + more)]
+        benchmark = withdrawFromBenchmark(benchmark, new Decimal(amountUsd), new Decimal(valueUsd), start)
+        paid = paid * valueUsd + left * 3000n * amountUsd
+        left *= valueUsd - amountUsd
+        divisor *= valueUsd
+      }
+      for (let step = 0n; step < 100n; step++) {
+        // In 10^-8 USD.
+        const price = 300_000_000_000n + BigInt(at) * 100n + step
+        const exact = roundFraction(left * price + paid * 100_000_000n, divisor * 100n)
+        const delta = marketDeltaUsd(benchmark, zero, new Map([['WETH', new Decimal(price, 8)]]))
+        expect(delta.toFixed()).toBe(new Decimal(exact, 6).toFixed())
+      }
+    }),
+  )
+})
+
 describe('a deposit to the benchmark', () => {
   test('adds its quantities exactly, whether at once or one after another', () => {
     fc.assert(

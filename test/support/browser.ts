@@ -21,6 +21,8 @@ export function openBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // Each new window would load a page of the browser's own, before anybody opens it.
+      '--disable-features=PreloadTopChromeWebUI',
     ],
   })
 }
