@@ -1,11 +1,13 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
 import { type DatabaseChoice, openDatabase } from '../../src/database/open.ts'
-import { createOnServer, postgresUrl } from './database.ts'
+import { clusterFolderName } from '../../src/database/pglite/data-directory.ts'
+import { createOnServer, embeddedTemplate, postgresUrl, templateOn } from './database.ts'
 
 /** Where processes of the command line keep their data, on the engine that the suite runs on. */
 export interface Home {
@@ -49,12 +51,16 @@ export function prepareHomes(): Homes {
 export async function openHomes(server: string | undefined): Promise<OpenHomes> {
   const folder = await mkdtemp(path.join(tmpdir(), 'homes-'))
   const databases: string[] = []
+  const isOfSuite = server === postgresUrl
   let count = 0
   const inFolder = (dataDir: string) => ({ dataDir, ...homeOf({ DATA_DIR: dataDir }, { engine: 'pglite', dataDir }) })
 
   const fillTemplate = async (): Promise<string> => {
     const dataDir = path.join(folder, 'template')
-    await (await inFolder(dataDir).open()).close()
+    await mkdir(dataDir)
+    const cluster = path.join(dataDir, clusterFolderName)
+    const pglite = await PGlite.create({ dataDir: cluster, loadDataDir: await embeddedTemplate() })
+    await pglite.close()
     return dataDir
   }
   let template: Promise<string> | undefined
@@ -66,13 +72,13 @@ export async function openHomes(server: string | undefined): Promise<OpenHomes> 
   }
 
   const onServer = async (address: string): Promise<Home> => {
-    const url = await createOnServer(address, databases[0])
+    const url = await createOnServer(address, isOfSuite ? await templateOn(address) : databases[0])
     databases.push(new URL(url).pathname.slice(1))
     return homeOf({ DATABASE_URL: url }, { engine: 'postgresql', url, connections: 5 })
   }
 
   if (server === undefined) await (template ??= fillTemplate())
-  else await (await (await onServer(server)).open()).close()
+  else if (!isOfSuite) await (await (await onServer(server)).open()).close()
 
   return {
     folder,
