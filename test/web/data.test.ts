@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { csvText } from '../../src/web/data/csv.ts'
 import { quoteExactNumbers } from '../../src/web/data/exact-texts.ts'
-import { missedChanges } from '../../src/web/data/live-query.ts'
 import { graphiqlLink } from '../../src/web/data/graphiql-link.ts'
 import { UniversePoolsDocument, VaultLedgerDocument, VaultListDocument } from '../../src/web/documents.generated.ts'
 import { formatFeeTier, formatUsd } from '../../src/web/format/figures.ts'
@@ -37,15 +36,6 @@ describe('exact numbers', () => {
     expect(formatUsd('0', { isGain: true })).toBe('$0.00')
     expect([formatFeeTier(500), formatFeeTier(3000)]).toEqual(['0.05 %', '0.3 %'])
   })
-})
-
-test('without a stream data is read anew once, and then with each version; with a stream it is not', () => {
-  const hasMissed = missedChanges()
-  expect(['1', '1', '1', '2', '2', null, '2'].map((version) => hasMissed(version, false))).toEqual([
-    ...[false, true, false, true, false, true, true],
-  ])
-  expect(['3', '4', '4'].map((version) => hasMissed(version, true))).toEqual([false, false, false])
-  expect(['4', '4'].map((version) => hasMissed(version, false))).toEqual([true, false])
 })
 
 test.each([

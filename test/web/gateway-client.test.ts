@@ -1,7 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { createGatewayClient, type GatewayClient } from '../../src/web/data/gateway-client.ts'
 import { readWholeList } from '../../src/web/data/lists/whole-lists.ts'
-import { VaultFeesDocument, type VaultFeesQuery, VaultLedgerDocument } from '../../src/web/documents.generated.ts'
+import {
+  VaultChangesDocument,
+  VaultFeesDocument,
+  type VaultFeesQuery,
+  VaultLedgerDocument,
+} from '../../src/web/documents.generated.ts'
 import { addressOf } from '../support/world.ts'
 
 const variables = { address: addressOf(1) }
@@ -92,4 +97,81 @@ test('a whole list has the page that was refused at first', async () => {
     ({ vault }) => vault?.events ?? null,
   )
   expect(rows.map(({ id }) => id)).toEqual(['a', 'b'])
+})
+
+/** A stream of events in parts, which stays open. */
+function eventResponse(parts: readonly string[]): Response {
+  const body = new ReadableStream({
+    start: (controller) => parts.forEach((part) => controller.enqueue(new TextEncoder().encode(part))),
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+/** A gateway whose processes are told apart by what they are asked: polls, streams and other queries. */
+function processes(answers: {
+  readonly poll?: () => string
+  readonly event?: string
+  readonly query: (minDataVersion: string | null) => readonly [status: number, version: string | null]
+}): { readonly client: GatewayClient; readonly demanded: (string | null)[] } {
+  const demanded: (string | null)[] = []
+  const versionOf = (version: string | null): Record<string, string> =>
+    version === null ? {} : { 'data-version': version }
+  answerGraphql((init) => {
+    const { query } = JSON.parse(init.body as string) as { query: string }
+    const minDataVersion = new Headers(init.headers).get('min-data-version')
+    if (query.includes('subscription '))
+      return eventResponse(['event: next\ni', `d: ${answers.event}\n`, 'data: {"data":{"vault":null}}\n\n'])
+    if (query.includes('_meta')) {
+      const version = answers.poll?.() ?? null
+      expect(minDataVersion).toBeNull()
+      return Response.json({ data: { _meta: { version } } }, { headers: versionOf(version) })
+    }
+    demanded.push(minDataVersion)
+    const [status, version] = answers.query(minDataVersion)
+    const body = status === 200 ? { data: { vault: null } } : { errors }
+    return Response.json(body, { status, headers: versionOf(version) })
+  })
+  return { client: createGatewayClient(null), demanded }
+}
+
+const asked = (client: GatewayClient): Promise<{ data: unknown }> =>
+  new Promise((resolve) => client.query(VaultFeesDocument, variables, resolve))
+const polled = (client: GatewayClient): Promise<boolean> =>
+  new Promise((resolve) => client.poll((_, isOutdated) => resolve(isOutdated)))
+
+test('a query after an event demands at least its version of the process that answers', async () => {
+  const { client, demanded } = processes({ event: '7.12', query: () => [200, '7.12'] })
+  await asked(client)
+  let close = (): void => undefined
+  await new Promise<void>((resolve) => (close = client.subscribe(VaultChangesDocument, variables, resolve)))
+  await asked(client)
+  close()
+  expect(demanded).toEqual([null, '7.12'])
+})
+
+test('a poll tells, also while a stream is open, that an answer is older than the data, until it is read anew', async () => {
+  const process = { version: '6.2' }
+  const { client } = processes({ poll: () => '7.12', event: '6.2', query: () => [200, process.version] })
+  let close = (): void => undefined
+  await new Promise<void>((resolve) => (close = client.subscribe(VaultChangesDocument, variables, resolve)))
+  await asked(client)
+  expect(await polled(client)).toBe(true)
+  client.refreshed()
+  process.version = '7.12'
+  await asked(client)
+  expect(await polled(client)).toBe(false)
+  close()
+})
+
+test('a query whose version the history has lost is sent again without one, and all data is read anew', async () => {
+  const process = { version: '9.2' }
+  const { client, demanded } = processes({
+    poll: () => '3.4',
+    query: (least) => (least === '9.2' && process.version !== least ? [409, null] : [200, process.version]),
+  })
+  await asked(client)
+  process.version = '3.4'
+  expect(await asked(client)).toMatchObject({ data: { vault: null }, error: undefined })
+  expect(demanded).toEqual([null, '9.2', null])
+  expect(await polled(client)).toBe(true)
 })

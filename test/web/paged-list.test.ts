@@ -1,6 +1,6 @@
 import { CombinedError } from '@urql/core'
 import { beforeEach, expect, test } from 'vitest'
-import type { GatewayClient, QueryResult } from '../../src/web/data/gateway-client.ts'
+import type { QueryClient, QueryResult } from '../../src/web/data/gateway-client.ts'
 import { ListCache } from '../../src/web/data/lists/list-cache.ts'
 import { PagedList } from '../../src/web/data/lists/paged-list.ts'
 import {
@@ -21,7 +21,7 @@ let ids: string[]
 let list: PagedList<VaultTableQuery, VaultTableQueryVariables, Vaults['nodes'][number]>
 
 /** A list of ids, whose pages are answered when the test says so. */
-const client: GatewayClient = {
+const client: QueryClient = {
   query(_, variables, onResult) {
     const { after = null } = variables as { after?: string | null }
     const answer = (): void => {
@@ -34,8 +34,6 @@ const client: GatewayClient = {
     asked.push([after, answer, fail])
     return () => void (asked = asked.filter(([, one]) => one !== answer))
   },
-  subscribe: () => () => undefined,
-  isStreaming: () => true,
 }
 
 beforeEach(() => {

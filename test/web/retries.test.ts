@@ -1,6 +1,6 @@
 import { CombinedError } from '@urql/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { GatewayClient, QueryResult } from '../../src/web/data/gateway-client.ts'
+import type { QueryClient, QueryResult } from '../../src/web/data/gateway-client.ts'
 import { PagedList } from '../../src/web/data/lists/paged-list.ts'
 import { openLiveQuery } from '../../src/web/data/live-query.ts'
 import { VaultFeesDocument, VaultTableDocument } from '../../src/web/documents.generated.ts'
@@ -26,7 +26,7 @@ function refused(status: number, headers: Record<string, string> = {}): Combined
   return new CombinedError({ graphQLErrors: ['no'], response: new Response(null, { status, headers }) })
 }
 
-const client: GatewayClient = {
+const client: QueryClient = {
   query(_, __, onResult) {
     asked.push(Date.now() / 1000)
     const data = { vaults: { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } } }
@@ -34,8 +34,6 @@ const client: GatewayClient = {
     const timer = setTimeout(() => onResult(result as unknown as QueryResult<never>))
     return () => clearTimeout(timer)
   },
-  subscribe: () => () => undefined,
-  isStreaming: () => true,
 }
 
 interface Asking {

@@ -1,6 +1,6 @@
 import { CombinedError } from '@urql/core'
 import { describe, expect, test } from 'vitest'
-import type { GatewayClient } from '../../src/web/data/gateway-client.ts'
+import type { QueryClient } from '../../src/web/data/gateway-client.ts'
 import { readVaultTable } from '../../src/web/data/lists/vault-table.ts'
 import { readWholeList, readWholeSeries } from '../../src/web/data/lists/whole-lists.ts'
 import { Direction, VaultLedgerDocument, VaultOrderField } from '../../src/web/documents.generated.ts'
@@ -11,7 +11,7 @@ const address = addressOf(1)
 type Answer = (variables: Readonly<Record<string, unknown>>) => object | CombinedError
 
 /** A client whose requests are answered by a function. */
-function clientOf(answer: Answer): GatewayClient {
+function clientOf(answer: Answer): QueryClient {
   return {
     query(_, variables, onResult) {
       const given = answer(variables as Readonly<Record<string, unknown>>)
@@ -20,8 +20,6 @@ function clientOf(answer: Answer): GatewayClient {
       )
       return () => undefined
     },
-    subscribe: () => () => undefined,
-    isStreaming: () => true,
   }
 }
 
@@ -66,7 +64,7 @@ const refusal = (seconds: string | null): CombinedError =>
     response: new Response('', { headers: seconds === null ? {} : { 'retry-after': seconds } }),
   })
 
-const ledgerOf = (client: GatewayClient) =>
+const ledgerOf = (client: QueryClient) =>
   readWholeList(client, VaultLedgerDocument, { address, type: null, first: 2 }, ({ vault }) => vault?.events ?? null)
 
 test('a list goes on where the gateway tells when it would answer', async () => {
@@ -91,7 +89,7 @@ describe('the table of vaults', () => {
   const vaults = amounts.map((valueUsd, index) => ({ address: addressOf(index), valueUsd, updatedAt: 100 - index }))
 
   /** A gateway with pages of two vaults, whose values are others after each page. */
-  function movingGateway(): GatewayClient {
+  function movingGateway(): QueryClient {
     let rows = vaults.map((vault, index) => ({ ...vault, valueUsd: String(index) }))
     return clientOf(({ after, orderBy }) => {
       const { field, direction } = orderBy as { field: string; direction: string }

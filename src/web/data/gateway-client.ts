@@ -1,7 +1,9 @@
 import { Client, type CombinedError, fetchExchange, subscriptionExchange } from '@urql/core'
 import { createClient, type Sink } from 'graphql-sse'
-import type { TypedDocumentString } from '../documents.generated.ts'
+import { DataStatusDocument, type DataStatusQuery, type TypedDocumentString } from '../documents.generated.ts'
+import { withEventIds } from './event-ids.ts'
 import { withExactTexts } from './exact-texts.ts'
+import { SeenVersions } from './seen-versions.ts'
 
 /** The result of a query: data or an error. */
 export interface QueryResult<Data> {
@@ -9,22 +11,36 @@ export interface QueryResult<Data> {
   readonly error: CombinedError | undefined
 }
 
-/** The client of the gateway's GraphQL. A query and a subscription return a function that ends the request. */
-export interface GatewayClient {
+/** Runs queries. A query returns a function that ends the request. */
+export interface QueryClient {
   query<Data, Variables>(
     document: TypedDocumentString<Data, Variables>,
     variables: Variables,
     onResult: (result: QueryResult<Data>) => void,
   ): () => void
+}
+
+/**
+ * The client of the gateway's GraphQL. A poll and a subscription return a function that ends them. A query is not
+ * answered by older data than an event or an answer before it, unless the gateway has lost its version.
+ */
+export interface GatewayClient extends QueryClient {
+  /** Must be called when all queries whose results are shown are about to run again. */
+  refreshed(): void
+  /**
+   * Reads the state of the gateway, of whatever version.
+   * @param onResult its second argument tells whether a result since the last refresh may be older than this state
+   */
+  poll(onResult: (result: QueryResult<DataStatusQuery>, isOutdated: boolean) => void): () => void
   /** Calls `onEvent` immediately and on each change, also after a reconnection. */
   subscribe<Data, Variables>(
     document: TypedDocumentString<Data, Variables>,
     variables: Variables,
     onEvent: () => void,
   ): () => void
-  /** Returns whether a subscription is connected: from its first event until its connection is lost or refused. */
-  isStreaming(): boolean
 }
+
+type Fetch = typeof fetch
 
 /** Maximum time between two attempts to connect a stream. */
 const maxWaitMilliseconds = 10_000
@@ -35,13 +51,14 @@ const maxWaitMilliseconds = 10_000
  */
 export function createGatewayClient(apiKey: string | null): GatewayClient {
   const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
-  let isStreaming = false
+  const versions = new SeenVersions()
   const streams = createClient({
     url: 'graphql',
     headers,
+    fetchFn: async (input: string, init: RequestInit) =>
+      withEventIds(await fetch(input, init), (id) => versions.saw(id)),
     retryAttempts: Number.POSITIVE_INFINITY,
     retry: async (attempt) => {
-      isStreaming = false
       const milliseconds = Math.min(maxWaitMilliseconds, 500 * 2 ** attempt) * (0.5 + Math.random())
       await new Promise((resolve) => setTimeout(resolve, milliseconds))
     },
@@ -50,73 +67,74 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
     url: 'graphql',
     preferGetMethod: false,
     fetchOptions: { headers },
-    fetch: async (input, init) => withExactTexts(await fetch(input, init)),
     exchanges: [
       subscriptionExchange({
         forwardSubscription: ({ query = '', variables }) => ({
           subscribe: (sink) => {
-            const run = { isOver: false }
-            // The sink is also notified when this client ends a stream, when another one may have started.
-            const lose = (): void => {
-              if (!run.isOver) isStreaming = false
-            }
             const request = { query, variables: variables as Record<string, unknown> }
-            const end = streams.subscribe(request, endingWith(sink as Sink, lose))
-            return {
-              unsubscribe: () => {
-                lose()
-                run.isOver = true
-                end()
-              },
-            }
+            return { unsubscribe: streams.subscribe(request, sink as Sink) }
           },
         }),
       }),
       fetchExchange,
     ],
   })
+
+  const fetchAny: Fetch = async (input, init) => withExactTexts(await fetch(input, init))
+  const fetchNewest: Fetch = async (input, init) => {
+    const { newest } = versions
+    const response = await fetchAny(input, newest === null ? init : demanding(newest, init))
+    if (newest !== null && response.status === 409) {
+      versions.lost(newest)
+      return fetchNewest(input, init)
+    }
+    if (response.ok) versions.answered(response.headers.get('data-version'))
+    return response
+  }
+
+  function run<Data, Variables>(
+    document: TypedDocumentString<Data, Variables>,
+    variables: Variables,
+    fetch: Fetch,
+    onResult: (result: QueryResult<Data>) => void,
+  ): () => void {
+    const results = client.query<never>(document.toString(), variables as never, { fetch })
+    const run = { hasEnded: false, end: (): void => undefined }
+    // An operation stays open for further results until it is ended, and would pass its last result to the next run.
+    const subscription = results.subscribe(({ data, error }) => {
+      run.hasEnded = true
+      run.end()
+      // After a failed field the gateway sends the remaining data, such as {"vault": null}, which is not a usable
+      // result.
+      onResult(error === undefined ? { data, error } : { data: undefined, error })
+    })
+    run.end = () => subscription.unsubscribe()
+    if (run.hasEnded) run.end()
+    return run.end
+  }
+
   return {
-    query(document, variables, onResult) {
-      const results = client.query<never>(document.toString(), variables as never)
-      const run = { hasEnded: false, end: (): void => undefined }
-      // An operation stays open for further results until it is ended, and would pass its last result to the next run.
-      const subscription = results.subscribe(({ data, error }) => {
-        run.hasEnded = true
-        run.end()
-        // After a failed field the gateway sends the remaining data, such as {"vault": null}, which is not a usable
-        // result.
-        onResult(error === undefined ? { data, error } : { data: undefined, error })
-      })
-      run.end = () => subscription.unsubscribe()
-      if (run.hasEnded) run.end()
-      return run.end
-    },
+    query: (document, variables, onResult) => run(document, variables, fetchNewest, onResult),
+    refreshed: () => versions.refreshed(),
+    poll: (onResult) =>
+      run(DataStatusDocument, {}, fetchAny, (result) => {
+        onResult(result, result.data !== undefined && versions.polled(result.data._meta.version))
+      }),
     subscribe(document, variables, onEvent) {
       const results = client.subscription<object>(document.toString(), variables as never)
       const subscription = results.subscribe(({ data }) => {
-        if (data === undefined) return
-        isStreaming = true
-        onEvent()
+        if (data !== undefined) onEvent()
       })
       return () => subscription.unsubscribe()
     },
-    isStreaming: () => isStreaming,
   }
 }
 
-/** Wraps a sink: calls a function before the sink is notified of an error or the end. */
-function endingWith(sink: Sink, onEnd: () => void): Sink {
-  return {
-    next: (event) => sink.next(event),
-    error: (error) => {
-      onEnd()
-      sink.error(error)
-    },
-    complete: () => {
-      onEnd()
-      sink.complete()
-    },
-  }
+/** Returns a request for an answer that is not older than a version of the data. */
+function demanding(version: string, init: RequestInit | undefined): RequestInit {
+  const headers = new Headers(init?.headers)
+  headers.set('min-data-version', version)
+  return { ...init, headers }
 }
 
 /** Returns whether a request was refused because it lacks a valid API key. */

@@ -2,14 +2,13 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import {
   DataChangesDocument,
-  DataStatusDocument,
   type DataStatusQuery,
   type TypedDocumentString,
   VaultChangesDocument,
 } from '../documents.generated.ts'
 import { type GatewayClient, lacksApiKey, queryProblem, type QueryResult } from './gateway-client.ts'
 import type { ListCache } from './lists/list-cache.ts'
-import { atMostEvery, type LiveQuery, missedChanges, openLiveQuery } from './live-query.ts'
+import { atMostEvery, type LiveQuery, openLiveQuery } from './live-query.ts'
 
 /** The context that all views share. */
 export interface Surroundings {
@@ -87,7 +86,10 @@ function usePageVisible(): boolean {
 export function useChanges(client: GatewayClient | null, vault: string | null): [number, () => void] {
   const [changes, setChanges] = useState(0)
   const isVisible = usePageVisible()
-  const change = (): void => setChanges((count) => count + 1)
+  const change = (): void => {
+    client?.refreshed()
+    setChanges((count) => count + 1)
+  }
   useEffect(() => {
     if (client === null || !isVisible) return
     const limited = atMostEvery(refreshMilliseconds, change)
@@ -112,7 +114,7 @@ export interface GatewayState {
 
 /**
  * Polls the state of the gateway every 5 s, while the page is visible.
- * @param onChange called when the gateway answers again, and when the data has changed without a stream
+ * @param onChange called when the gateway answers again, and when the shown data may be older than its state
  */
 export function useGatewayState(client: GatewayClient | null, onChange: () => void): GatewayState | null {
   const [state, setState] = useState<GatewayState | null>(null)
@@ -122,12 +124,10 @@ export function useGatewayState(client: GatewayClient | null, onChange: () => vo
     if (client === null || !isVisible) return
     let timer: ReturnType<typeof setTimeout> | undefined
     let stop: () => void = () => undefined
-    const hasMissed = missedChanges()
     const ask = (): void => {
-      stop = client.query(DataStatusDocument, {}, ({ data, error }) => {
+      stop = client.poll(({ data, error }, isOutdated) => {
         const problem = error === undefined ? null : queryProblem(error)
-        const isMissed = data !== undefined && hasMissed(data._meta.version, client.isStreaming())
-        if (problem === null && (isMissed || !wasReachable.current)) onChange()
+        if (problem === null && (isOutdated || !wasReachable.current)) onChange()
         wasReachable.current = problem === null
         setState((last) => ({ problem, meta: data?._meta ?? last?.meta ?? null }))
         timer = setTimeout(ask, statusMilliseconds)

@@ -1,5 +1,5 @@
 import type { TypedDocumentString } from '../documents.generated.ts'
-import type { GatewayClient, QueryResult } from './gateway-client.ts'
+import type { QueryClient, QueryResult } from './gateway-client.ts'
 import { RetryTimer } from './retry-timer.ts'
 
 /** A query that runs again when the data has changed, and after a temporary failure. */
@@ -11,7 +11,7 @@ export interface LiveQuery {
 
 /** Runs a query, one run at a time, so that frequent changes cannot abort every run before its result. */
 export function openLiveQuery<Data, Variables>(
-  client: GatewayClient,
+  client: QueryClient,
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
   onResult: (result: QueryResult<Data>) => void,
@@ -57,21 +57,4 @@ export function atMostEvery(milliseconds: number, call: () => void): { (): void;
   }
   const limited = (): void => (timer === undefined ? fire() : void (isPending = true))
   return Object.assign(limited, { cancel: () => clearTimeout(timer) })
-}
-
-/**
- * Creates a function that receives each polled version of the data, and whether a stream is connected. It returns true
- * where the data may have changed without a stream event. Without a stream this is at the second version, because the
- * shown data may be older than the first, and then whenever the version differs.
- */
-export function missedChanges(): (version: string | null, isStreaming: boolean) => boolean {
-  let seen: string | null | undefined
-  // While the page loads, its stream is not open yet; its first event then triggers a refresh.
-  let isLoading = true
-  return (version, isStreaming) => {
-    const isMissed = !isStreaming && !isLoading && version !== seen
-    seen = isStreaming || isLoading ? undefined : version
-    isLoading = false
-    return isMissed
-  }
 }

@@ -6,7 +6,7 @@ import {
 } from '../documents.generated.ts'
 import { allVaults, type PageState, vaultState } from '../page-state.ts'
 import { formatCount } from '../format/figures.ts'
-import type { GatewayClient, QueryResult } from './gateway-client.ts'
+import type { QueryClient, QueryResult } from './gateway-client.ts'
 import { readOnce, readWholeList } from './lists/whole-lists.ts'
 import { hasPart, type SearchTarget } from './search-target.ts'
 
@@ -34,7 +34,7 @@ const [vaultsOfPage, maxPages] = [200, 10]
  * @throws {CombinedError} when the gateway does not answer
  */
 export async function searchVaults(
-  client: GatewayClient,
+  client: QueryClient,
   target: SearchTarget,
   strategies: QueryResult<StrategyNamesQuery>,
 ): Promise<SearchResult> {
@@ -52,14 +52,14 @@ export async function searchVaults(
   }
 }
 
-async function byAddress(client: GatewayClient, address: string): Promise<SearchResult> {
+async function byAddress(client: QueryClient, address: string): Promise<SearchResult> {
   const { vault, vaults } = await readOnce(client, SearchDocument, { address })
   if (vault !== null) return { hits: [vaultHit(vault.address)], note: '' }
   if (vaults.totalCount > 0) return { hits: [ownerHit(address)], note: '' }
   return { hits: [], note: 'No vault or owner has this address.' }
 }
 
-async function byPart(client: GatewayClient, part: PartOfAddress): Promise<SearchResult> {
+async function byPart(client: QueryClient, part: PartOfAddress): Promise<SearchResult> {
   let total = 0
   const pageOf = ({ vaults }: VaultAddressesQuery) => {
     total = vaults.totalCount

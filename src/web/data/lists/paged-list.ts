@@ -1,6 +1,6 @@
 import type { VirtualItem } from '@tanstack/virtual-core'
 import type { TypedDocumentString } from '../../documents.generated.ts'
-import type { GatewayClient, QueryResult } from '../gateway-client.ts'
+import type { QueryClient, QueryResult } from '../gateway-client.ts'
 import { RetryTimer } from '../retry-timer.ts'
 import type { ListPage } from './whole-lists.ts'
 
@@ -19,7 +19,7 @@ interface Place<Row> {
 
 /** Options of {@link PagedList}. */
 export interface PagedListOptions<Data, Variables, Row> {
-  readonly client: GatewayClient
+  readonly client: QueryClient
   readonly document: TypedDocumentString<Data, Variables>
   readonly variables: Variables
   /** Finds the list in the data; null where there is none. */

@@ -5,7 +5,7 @@ import {
   type VaultTableQuery,
   type VaultTableQueryVariables,
 } from '../../documents.generated.ts'
-import type { GatewayClient } from '../gateway-client.ts'
+import type { QueryClient } from '../gateway-client.ts'
 import { readWholeList } from './whole-lists.ts'
 
 export type TableVault = VaultTableQuery['vaults']['nodes'][number]
@@ -32,7 +32,7 @@ const keyOf: Readonly<Record<VaultOrderField, (vault: TableVault) => bigint>> = 
  * @throws {CombinedError} when the request for a page fails
  */
 export async function readVaultTable(
-  client: GatewayClient,
+  client: QueryClient,
   { orderBy, where }: Pick<VaultTableQueryVariables, 'orderBy' | 'where'>,
 ): Promise<readonly TableVault[]> {
   const variables = { first: maxVaults, orderBy: byAddress, where }

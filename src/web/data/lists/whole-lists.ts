@@ -5,7 +5,7 @@ import {
   type VaultEquityQuery,
   type VaultEquityQueryVariables,
 } from '../../documents.generated.ts'
-import type { GatewayClient } from '../gateway-client.ts'
+import type { QueryClient } from '../gateway-client.ts'
 import { retryAfter } from '../retry-timer.ts'
 
 /** A page of a list. */
@@ -30,7 +30,7 @@ type Window = Pick<VaultEquityQueryVariables, 'address' | 'since' | 'until'>
  * @throws {CombinedError} when the request for a page fails
  */
 export async function readWholeList<Data, Variables, Row>(
-  client: GatewayClient,
+  client: QueryClient,
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
   pageOf: (data: Data) => ListPage<Row> | null,
@@ -53,7 +53,7 @@ export async function readWholeList<Data, Variables, Row>(
  * read in two halves.
  * @throws {CombinedError} when the request for a part fails
  */
-export async function readWholeSeries(client: GatewayClient, window: Window): Promise<Points> {
+export async function readWholeSeries(client: QueryClient, window: Window): Promise<Points> {
   const variables = { ...window, points: maxPoints, marks: 1 }
   const points = (await readOnce(client, VaultEquityDocument, variables)).vault?.equity ?? []
   const middle = points[points.length >> 1]?.ts
@@ -64,7 +64,7 @@ export async function readWholeSeries(client: GatewayClient, window: Window): Pr
 
 /** Runs a query, and retries it after the pause that the gateway requests. */
 export async function readOnce<Data, Variables>(
-  client: GatewayClient,
+  client: QueryClient,
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
 ): Promise<Data> {
@@ -78,7 +78,7 @@ export async function readOnce<Data, Variables>(
 }
 
 function resultOf<Data, Variables>(
-  client: GatewayClient,
+  client: QueryClient,
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
 ): Promise<{ readonly data: Data | undefined; readonly error: CombinedError | undefined }> {
