@@ -1,5 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { createGatewayClient, type GatewayClient } from '../../src/web/data/gateway-client.ts'
+import {
+  createGatewayClient,
+  type GatewayClient,
+  queryProblem,
+  type QueryResult,
+} from '../../src/web/data/gateway-client.ts'
 import { readWholeList } from '../../src/web/data/lists/whole-lists.ts'
 import {
   VaultChangesDocument,
@@ -14,7 +19,7 @@ const variables = { address: addressOf(1) }
 afterEach(() => vi.unstubAllGlobals())
 
 /** Replaces `fetch` for the client's requests alone: another test file of this process may still send its own. */
-function answerGraphql(respond: (init: RequestInit) => Response): void {
+function answerGraphql(respond: (init: RequestInit) => Response | Promise<Response>): void {
   const original = fetch
   vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
     url === 'graphql' ? Promise.resolve(respond(init)) : original(url, init),
@@ -97,6 +102,39 @@ test('a whole list has the page that was refused at first', async () => {
     ({ vault }) => vault?.events ?? null,
   )
   expect(rows.map(({ id }) => id)).toEqual(['a', 'b'])
+})
+
+test('a query and a poll that are not answered in time have failed, as those that do not reach the gateway', async () => {
+  const ofStreams: (AbortSignal | null | undefined)[] = []
+  answerGraphql(({ body, signal }) => {
+    if ((body as string).includes('subscription ')) ofStreams.push(signal)
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as DOMException)))
+  })
+  const client = createGatewayClient(null, 20)
+  const stop = client.subscribe(VaultChangesDocument, variables, () => undefined)
+  const [query, poll] = await Promise.all([
+    new Promise<QueryResult<unknown>>((resolve) => client.query(VaultFeesDocument, variables, resolve)),
+    new Promise<QueryResult<unknown>>((resolve) => client.poll(resolve)),
+  ])
+  for (const { error } of [query, poll]) {
+    expect(error?.networkError?.name).toBe('TimeoutError')
+    expect(error === undefined ? '' : queryProblem(error)).toBe('The gateway does not answer.')
+  }
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(ofStreams.map((signal) => signal?.aborted)).toEqual([false])
+  stop()
+})
+
+test('a query that is ended ends its request', async () => {
+  let signal: AbortSignal | null | undefined
+  answerGraphql((init) => {
+    signal = init.signal
+    return new Promise(() => undefined)
+  })
+  const end = createGatewayClient(null).query(VaultFeesDocument, variables, () => undefined)
+  await vi.waitFor(() => expect(signal?.aborted).toBe(false))
+  end()
+  expect(signal?.aborted).toBe(true)
 })
 
 /** A stream of events in parts, which stays open. */

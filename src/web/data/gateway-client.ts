@@ -44,12 +44,15 @@ type Fetch = typeof fetch
 
 /** Maximum time between two attempts to connect a stream. */
 const maxWaitMilliseconds = 10_000
+/** Maximum time from a query or a poll to the end of its response: longer than the gateway's own deadline. */
+const answerMilliseconds = 20_000
 
 /**
  * Creates a client of the gateway that serves the page.
  * @param apiKey sent with each request; stored in memory only
+ * @param timeoutMilliseconds after which a query or a poll without a complete response has failed
  */
-export function createGatewayClient(apiKey: string | null): GatewayClient {
+export function createGatewayClient(apiKey: string | null, timeoutMilliseconds = answerMilliseconds): GatewayClient {
   const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
   const versions = new SeenVersions()
   const streams = createClient({
@@ -80,7 +83,11 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
     ],
   })
 
-  const fetchAny: Fetch = async (input, init) => withExactTexts(await fetch(input, init))
+  const fetchAny: Fetch = async (input, init) => {
+    const timeout = AbortSignal.timeout(timeoutMilliseconds)
+    const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout
+    return withExactTexts(await fetch(input, { ...init, signal }))
+  }
   const fetchNewest: Fetch = async (input, init) => {
     const { newest } = versions
     const response = await fetchAny(input, newest === null ? init : demanding(newest, init))
