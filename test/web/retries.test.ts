@@ -3,7 +3,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { QueryClient, QueryResult } from '../../src/web/data/gateway-client.ts'
 import { PagedList } from '../../src/web/data/lists/paged-list.ts'
 import { openLiveQuery } from '../../src/web/data/live-query.ts'
-import { VaultFeesDocument, VaultTableDocument } from '../../src/web/documents.generated.ts'
+import {
+  VaultFeesDocument,
+  VaultTableDocument,
+  type VaultTableQuery,
+  type VaultTableQueryVariables,
+} from '../../src/web/documents.generated.ts'
 import { addressOf } from '../support/world.ts'
 
 /** When each request was made, in seconds. */
@@ -45,7 +50,7 @@ function openQuery(): Asking {
   return openLiveQuery(client, VaultFeesDocument, { address: addressOf(1) }, () => undefined)
 }
 
-function openList(): Asking {
+function openList(): PagedList<VaultTableQuery, VaultTableQueryVariables, VaultTableQuery['vaults']['nodes'][number]> {
   const list = new PagedList({
     client,
     document: VaultTableDocument,
@@ -55,6 +60,30 @@ function openList(): Asking {
   list.open(() => undefined)
   return list
 }
+
+test('a list that is left and opened again is asked when Retry-After permits it', async () => {
+  failure = refused(429, { 'retry-after': '7' })
+  const list = openList()
+  await askedWithin(1)
+  list.close()
+  failure = null
+  expect(await askedWithin(1)).toEqual([0])
+  list.open(() => undefined)
+  expect(await askedWithin(4)).toEqual([0])
+  expect(await askedWithin(60)).toEqual([0, 7])
+  expect(list.result.error).toBeUndefined()
+
+  failure = refused(429, { 'retry-after': '7' })
+  list.refresh()
+  await askedWithin(1)
+  list.close()
+  failure = null
+  await askedWithin(30)
+  asked = []
+  const opened = Date.now() / 1000
+  list.open(() => undefined)
+  expect((await askedWithin(0)).map((second) => second - Math.floor(opened))).toEqual([0])
+})
 
 /** Lets time pass, and returns in which seconds requests were made. */
 async function askedWithin(seconds: number): Promise<number[]> {

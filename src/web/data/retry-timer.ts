@@ -36,6 +36,12 @@ export class RetryTimer {
     clearTimeout(this.timer)
   }
 
+  /** Schedules a request that Retry-After delays, after its retry was cancelled. */
+  resume(): void {
+    this.cancel()
+    if (this.isRefused) this.wait(this.notBefore - performance.now())
+  }
+
   private nextPause(): number {
     return Math.min(pauses.longest, pauses.first * 2 ** this.failures++)
   }

@@ -85,6 +85,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   /** Updates the list, and calls a function after each result, until the list is closed. */
   open(onChange: () => void): void {
     this.onChange = onChange
+    this.retries.resume()
     this.refresh()
   }
 
