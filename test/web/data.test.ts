@@ -100,6 +100,31 @@ test('CSV quotes commas, quotes and line breaks', () => {
   expect(csvText({ columns: ['x', 'y', 'z'], rows })).toBe('x,y,z\r\n"a,b",1,\r\n"say ""x""",true,"c\nd"\r\n')
 })
 
+test('CSV has no text that a spreadsheet runs as a formula, and each amount as it is', () => {
+  const texts = ['=HYPERLINK("x")', '+1+cmd', '-2+3', '@SUM(1)', '\t=1', '\r=1', 'a=1', "'=1", '-', '--1', '-1e5x']
+  expect(
+    csvText({ columns: [], rows: texts.map((text) => [text]) })
+      .split('\r\n')
+      .slice(1, -1),
+  ).toEqual([
+    ...[
+      `"'=HYPERLINK(""x"")"`,
+      "'+1+cmd",
+      "'-2+3",
+      "'@SUM(1)",
+      "'\t=1",
+      `"'\r=1"`,
+      'a=1',
+      "'=1",
+      "'-",
+      "'--1",
+      "'-1e5x",
+    ],
+  ])
+  const amounts = ['-0.25', '-12345678901234.654321', '-1e-7', '5', -3, true, null]
+  expect(csvText({ columns: [], rows: [amounts] })).toBe('\r\n-0.25,-12345678901234.654321,-1e-7,5,-3,true,\r\n')
+})
+
 describe('a link to GraphiQL', () => {
   const address = addressOf(1)
   test.each([
