@@ -5,7 +5,7 @@ import { csvText } from '../../src/web/data/csv.ts'
 import { quoteExactNumbers } from '../../src/web/data/exact-texts.ts'
 import { graphiqlLink } from '../../src/web/data/graphiql-link.ts'
 import { UniversePoolsDocument, VaultLedgerDocument, VaultListDocument } from '../../src/web/documents.generated.ts'
-import { formatFeeTier, formatUsd } from '../../src/web/format/figures.ts'
+import { formatFeeTier, formatFraction, formatUsd } from '../../src/web/format/figures.ts'
 import { formatAgo } from '../../src/web/format/times.ts'
 import { timeLabels, usdLabels } from '../../src/web/panels/vault/axis-labels.ts'
 import { searchTarget } from '../../src/web/data/search-target.ts'
@@ -34,6 +34,7 @@ describe('exact numbers', () => {
     expect(formatUsd('9007199254740993.01', { isGain: true })).toBe('+$9,007,199,254,740,993.01')
     expect(formatUsd('-0.005', { isGain: true, isRounded: true })).toBe('-$0.01')
     expect(formatUsd('0', { isGain: true })).toBe('$0.00')
+    expect([-0.000001, 0, -0.0001, 0.458].map(formatFraction)).toEqual(['0.00%', '0.00%', '-0.01%', '45.80%'])
     expect([formatFeeTier(500), formatFeeTier(3000)]).toEqual(['0.05 %', '0.3 %'])
   })
 })

@@ -13,6 +13,8 @@ const percent = new Intl.NumberFormat(undefined, {
   style: 'percent',
   minimumFractionDigits: 2,
   maximumFractionDigits: 2,
+  // No sign before a zero to which a small loss is rounded.
+  signDisplay: 'negative',
 })
 const digits = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 })
 const count = new Intl.NumberFormat()
