@@ -457,6 +457,24 @@ describe('a feed is refused at its first bad line, and all before it is committe
     expect(Object.values(await dump(database)).flat()).toEqual([])
   })
 
+  test('another chain than that of the vault; where it has none, a repetition of its fact adds one', async () => {
+    await apply(database, before)
+    const on = (chainId: number) => altered(opened(vaultA, 'one'), { chainId })
+    const chain = async () => (await database.prisma.vault.findFirst())?.chainId
+    expect([await apply(database, [opened(vaultA, 'one'), on(10), on(10)]), await chain()]).toMatchObject([
+      { applied: { vault: 1 }, skipped: { vault: 2 } },
+      10n,
+    ])
+    // One batch after that of the chain, and in the same one.
+    for (const lines of [[on(1)], [after, on(1)]]) {
+      await expect(apply(database, lines)).rejects.toMatchObject({ line: lines.length, key: 'vault' })
+    }
+    expect([await apply(database, [opened(vaultA, 'one'), on(10)]), await chain()]).toMatchObject([
+      { applied: {}, skipped: { vault: 2 } },
+      10n,
+    ])
+  })
+
   test('a contradiction within the same batch as within an earlier one', async () => {
     await apply(database, before)
     await expect(apply(database, [strategy('two'), altered(strategy('one'), { name: 'Other' })])).rejects.toMatchObject(

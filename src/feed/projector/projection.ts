@@ -31,12 +31,12 @@ export class Projection {
 
   /**
    * Applies one fact.
-   * @returns false where the fact is known: it changes nothing
+   * @returns false where the fact is known: it changes nothing, unless it adds the chain of its vault
    * @throws {DomainError} when it breaks a rule or contradicts stored state
    */
   apply(fact: Fact, digest: string): boolean {
     const knownDigest = this.#knownDigest(fact)
-    if (knownDigest === digest) return false
+    if (knownDigest === digest) return fact.kind === 'vault' && this.#addChain(fact)
     if (knownDigest !== undefined) throw new ConflictingFact(identifyingKey[fact.kind], identityOf(fact))
     this.#applyNew(fact, digest)
     if (fact.kind !== 'mark') this.known.digests.set(identityOf(fact), digest)
@@ -104,6 +104,16 @@ export class Projection {
       ownerIsLarge: this.known.ownerSizes.add(owner),
       history: { since: ts, markedAt: null, changedAt: null, layoutDigest: null },
     })
+  }
+
+  /** Records the chain of a known vault whose fact had none before. */
+  #addChain(fact: VaultFact): boolean {
+    const { vault: address, chainId } = fact
+    const vault = this.known.vaults.get(address)
+    if (vault === undefined || chainId === undefined || vault.chainId === chainId) return false
+    if (vault.chainId !== null) throw new ConflictingFact(identifyingKey.vault, identityOf(fact))
+    this.#replaceVault({ ...vault, chainId })
+    return true
   }
 
   #own(fact: OwnerFact, digest: string): void {
