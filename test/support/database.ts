@@ -5,7 +5,7 @@ import type { Database, Statement, VersionedReader } from '../../src/database/da
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { onPGlite, openPGlite } from '../../src/database/pglite/database.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
-import { withQuery } from '../../src/database/with-query.ts'
+import { withQuery } from '../../src/database/read-chain.ts'
 
 /** The engine that the suite runs on: PGlite, or the PostgreSQL at this address, in databases of its own. */
 export const postgresUrl = process.env['TEST_DATABASE_URL']

@@ -7,10 +7,10 @@ const defaultMaxKeys = 100
 /** One batch is decoded while the server runs the next and has one more queued; more would only make batches smaller. */
 const maxConcurrentBatches = 3
 
-/** A reader that can pipeline reads on one connection. */
-export interface PipelineSource {
+/** A reader that may be able to pipeline reads on one connection. */
+export interface PipeliningReader extends StatementReader {
   /** Returns a reader that sends each read while earlier ones still run. */
-  readonly pipelined: () => StatementReader
+  readonly pipelined?: () => StatementReader
 }
 
 /** The kinds of batching by which one statement serves several requests. */
@@ -22,19 +22,19 @@ type SharedBatching = Extract<Batching, { kind: 'deduplicated' | 'keyed' }>
  * the request. A cancelled request stops waiting; the statement is cancelled with the last of its requests.
  * @returns a reader for which `deduplicated` and `keyed` reads are batched, and others are passed through
  */
-export function batchReads(reader: StatementReader & Partial<PipelineSource>): StatementReader {
+export function batchReads(next: PipeliningReader): StatementReader {
   /** The queues in use. An idle queue is removed, so that memory is bounded by the requests in flight. */
   const queues = new Map<string, BatchQueue>()
   return {
     read<Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) {
       const { batching } = read
-      if (batching === undefined || batching.kind === 'chunked') return reader.read<Row>(read, values, signal)
+      if (batching === undefined || batching.kind === 'chunked') return next.read<Row>(read, values, signal)
       const isKeyed = batching.kind === 'keyed'
       const [keys, rest] = isKeyed ? [values[0] as readonly string[], values.slice(1)] : [[], values]
       const name = rest.length === 0 ? read.name : `${read.name} ${JSON.stringify(rest)}`
       let queue = queues.get(name)
       if (queue === undefined) {
-        queue = new BatchQueue(reader.pipelined?.() ?? reader, read, batching, rest, name, queues)
+        queue = new BatchQueue(next.pipelined?.() ?? next, read, batching, rest, name, queues)
         queues.set(name, queue)
       }
       return queue.add(keys, signal) as Promise<Versioned<Row>>

@@ -11,15 +11,14 @@ import { commitChannel } from '../commits/commit-reader.ts'
 import type { Database, Snapshots, Transaction } from '../database.ts'
 import { clusterFolderName, usableDataDirectory } from './data-directory.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
-import { chunkedReads, createTaskQueues, queuedReads, type TaskQueue } from './task-queue.ts'
+import { createTaskQueues, queuedReader, type TaskQueue } from './task-queue.ts'
 import { lockDataDirectory } from './data-directory-lock.ts'
-import { batchReads } from '../batching/batch-scheduler.ts'
 import { SnapshotReads } from '../snapshot-reads.ts'
 import { classifyEmbeddedError, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
 import { createStatementRunner, type StatementRunner } from './prepared-statements.ts'
 import { requireDiskSpace } from './disk-space.ts'
+import { chainReads, chunkReads } from '../read-chain.ts'
 import { TransactionQueue } from '../transaction-queue.ts'
-import { withQuery } from '../with-query.ts'
 
 /**
  * Opens the embedded database. A data directory belongs to one process at a time.
@@ -72,8 +71,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     listen: (listener) =>
       Promise.resolve(pollCommits({ connect: (wake) => openLogConnection(pglite, wake), ...noTimeout }, listener)),
     withEngineAdapter: (work) => work(adapter),
-    // A running query blocks the whole process and cannot be cancelled: others wait in queues.
-    ...withQuery(batchReads(chunkedReads(queuedReads(queues, statements)))),
+    ...chainReads('pglite', queuedReader(queues, statements)),
     ...serialSnapshots(pglite, queues.long, statements),
     transaction: async (work) => {
       if (folder !== null) await requireDiskSpace(folder)
@@ -104,7 +102,7 @@ function serialSnapshots(pglite: PGlite, long: TaskQueue, statements: StatementR
               return untilCancelled(statements.read(read, values), signal)
             })
             try {
-              return await untilCancelled(work(chunkedReads(reads)), signal)
+              return await untilCancelled(work(chunkReads(reads)), signal)
             } finally {
               reads.end()
             }

@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Cancellation } from '../cancellation.ts'
-import type { AnyStatement, StatementReader, Value, Versioned } from '../database.ts'
+import type { AnyStatement, StatementReader, Value } from '../database.ts'
 import { ReadCancelled } from '../errors.ts'
 import type { StatementRunner } from './prepared-statements.ts'
 
@@ -61,34 +61,13 @@ export function createTaskQueues(): TaskQueues {
   return { short: queue(short, false), long: queue(long, true) }
 }
 
-/** Runs each read in the queue of its kind. */
-export function queuedReads({ short, long }: TaskQueues, { readAlone }: StatementRunner): StatementReader {
+/**
+ * Returns the reader of PGlite. Each read runs in the queue of its kind, because a running statement blocks the whole process
+ * and cannot be cancelled.
+ */
+export function queuedReader({ short, long }: TaskQueues, { readAlone }: StatementRunner): StatementReader {
   return {
     read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
       (read.isLong === true ? long : short)(() => readAlone<Row>(read, values), signal),
-  }
-}
-
-/**
- * Splits reads of many vaults into chunks that run in sequence, so that other reads run in between.
- * @param reader runs a chunk
- * @returns a reader whose rows have no version where a batch of facts was committed between two chunks
- */
-export function chunkedReads(reader: StatementReader): StatementReader {
-  return {
-    async read<Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) {
-      const [keys, ...rest] = values
-      const size = read.source === 'named vaults' ? read.batching?.maxKeys : undefined
-      if (size === undefined || !Array.isArray(keys) || keys.length <= size)
-        return reader.read<Row>(read, values, signal)
-      const chunks: Versioned<Row>[] = []
-      for (let at = 0; at < keys.length; at += size) {
-        const chunk = [(keys as string[]).slice(at, at + size), ...rest]
-        chunks.push(await reader.read<Row>(read, chunk, signal))
-      }
-      const version = chunks[0]?.version ?? null
-      const isOneSnapshot = chunks.every((chunk) => chunk.version === version)
-      return { rows: chunks.flatMap(({ rows }) => rows), version: isOneSnapshot ? version : null }
-    },
   }
 }

@@ -1,8 +1,6 @@
 import type pg from 'pg'
-import { batchReads } from '../batching/batch-scheduler.ts'
 import type { Database } from '../database.ts'
-import { withQuery } from '../with-query.ts'
-import { limitReads } from './reads/limited-reads.ts'
+import { chainReads } from '../read-chain.ts'
 import { pooledReader, type ReadPools } from './reads/pooled-reads.ts'
 import { pooledSnapshots } from './reads/pooled-snapshots.ts'
 import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
@@ -89,5 +87,5 @@ export function eachPool({ short, long }: ReadPools): readonly pg.Pool[] {
 
 /** Returns reads and snapshots on the pools of a server. */
 export function readsOn(pools: ReadPools): Pick<Database, 'read' | 'query' | 'snapshot'> {
-  return { ...withQuery(limitReads(batchReads(pooledReader(pools)))), ...pooledSnapshots(pools) }
+  return { ...chainReads('postgresql', pooledReader(pools)), ...pooledSnapshots(pools) }
 }

@@ -3,7 +3,7 @@ import { throwIfCancelled } from '../../cancellation.ts'
 import type { Cancellation } from '../../cancellation.ts'
 import type { AnyStatement, StatementReader, Value } from '../../database.ts'
 import { Pipeline } from './pipeline.ts'
-import type { PipelineSource } from '../../batching/batch-scheduler.ts'
+import type { PipeliningReader } from '../../batching/batch-scheduler.ts'
 import { decodeRows } from '../../read/row-codec.ts'
 
 /** Pools of connections for reads. */
@@ -14,7 +14,7 @@ export interface ReadPools {
 }
 
 /** Returns a reader on the connections of pools. Each read has a separate connection; short reads of a pipeline share one. */
-export function pooledReader({ short, long }: ReadPools): StatementReader & PipelineSource {
+export function pooledReader({ short, long }: ReadPools): Required<PipeliningReader> {
   const pipelineOf = (isLong = false): Pipeline => new Pipeline(isLong ? long : short)
   return {
     ...readerOn(({ isLong }) => pipelineOf(isLong)),

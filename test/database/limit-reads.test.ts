@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DatabaseUnavailable } from '../../../src/database/errors.ts'
-import { limitReads } from '../../../src/database/postgresql/reads/limited-reads.ts'
-import { pooledReader } from '../../../src/database/postgresql/reads/pooled-reads.ts'
-import { createOnServer, postgresUrl } from '../../support/database.ts'
-import { type Proxy, proxyTo } from '../../support/proxy.ts'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
+import { limitReads } from '../../src/database/read-chain.ts'
+import { pooledReader } from '../../src/database/postgresql/reads/pooled-reads.ts'
+import { createOnServer, postgresUrl } from '../support/database.ts'
+import { type Proxy, proxyTo } from '../support/proxy.ts'
 
 const one = { name: 'one', text: 'select 1 as one' }
 

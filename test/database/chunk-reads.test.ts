@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { chunkedReads } from '../../../src/database/pglite/task-queue.ts'
-import type { Batching, Read, ReadSource, Value, Versioned } from '../../../src/database/database.ts'
+import { chunkReads } from '../../src/database/read-chain.ts'
+import type { Batching, Read, ReadSource, Value, Versioned } from '../../src/database/database.ts'
 
 const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)
 const chunked: Batching = { kind: 'chunked', maxKeys: 4 }
@@ -24,7 +24,7 @@ async function send(
     return Promise.resolve({ rows, version: versions.shift() ?? '1.a' })
   }
   const whole: Read = { name: 'read', text: '', source, ...(batching && { batching }) }
-  return { ...(await chunkedReads({ read }).read(whole, [first, 7])), chunks }
+  return { ...(await chunkReads({ read }).read(whole, [first, 7])), chunks }
 }
 
 describe('a read of many vaults', () => {
