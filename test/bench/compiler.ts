@@ -11,7 +11,7 @@ import type { VersionedReader } from '../../src/database/database.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { resultText } from '../../src/graphql/execution/compiler/json-text.ts'
-import { createContext } from '../../src/graphql/execution/consistent-reads.ts'
+import { OperationRun } from '../../src/graphql/execution/consistent-reads.ts'
 import type { Context } from '../../src/graphql/execution/context.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
@@ -116,7 +116,7 @@ async function microsecondsOf(run: Run): Promise<number> {
 
 function contextFor(): Context {
   const request = { report: () => 'bench', sender: 'bench' }
-  return createContext(reader, request, {})
+  return new OperationRun(reader, request, {}).context
 }
 
 /** A reader that reads each statement with equal values once. */

@@ -1,5 +1,5 @@
-import { type Cancellation, Canceller, throwIfCancelled } from '../../database/cancellation.ts'
-import type { Reader, Snapshots, VersionedReader } from '../../database/database.ts'
+import { Canceller, throwIfCancelled } from '../../database/cancellation.ts'
+import type { Read, Reader, Snapshots, Value, VersionedReader } from '../../database/database.ts'
 import { admissionLimits } from '../../limits.ts'
 import { type Context, type ContextOptions, noProblems, type RequestContext, unknownData } from './context.ts'
 
@@ -15,20 +15,10 @@ export interface ConsistentReadsOptions extends ContextOptions {
  * Runs an operation in a separate context, so that all its reads see one committed state of the database. The operation
  * may run twice; only the result or the error of the second run is returned.
  */
-export type RunConsistently = <Result>(
-  request: RequestContext,
-  run: (context: Context) => Promise<Result>,
-) => Promise<Result>
+export type RunConsistently = <Result>(request: RequestContext, execute: Execute<Result>) => Promise<Result>
 
-/** Data versions of the reads of one run. */
-interface ReadVersions {
-  /** The version of the first read that had one; null if there is none. */
-  version: string | null
-  /** Whether all reads had that version. */
-  areEqual: boolean
-  /** Whether a read was long. */
-  isLong: boolean
-}
+/** Executes an operation in a context. */
+type Execute<Result> = (context: Context) => Promise<Result>
 
 /**
  * Creates consistent reads. In the first run each statement, also a batch shared by requests, has its own snapshot and
@@ -39,93 +29,101 @@ export function createConsistentReads(
   database: ConsistentDatabase,
   { onRepeat, ...options }: ConsistentReadsOptions = {},
 ): RunConsistently {
-  async function runOn<Result>(
-    reader: VersionedReader,
-    request: RequestContext,
-    run: (context: Context) => Promise<Result>,
-    versions: ReadVersions,
-  ): Promise<Result> {
-    // A field that fails ends the run while other fields still wait for reads, which are then cancelled.
-    const runEnd = new Canceller()
-    request.signal?.addEventListener('abort', runEnd)
-    if (request.signal?.aborted === true) runEnd.abort()
-    const context = createContext(reader, request, options, versions, runEnd)
+  return async (request, execute) => {
+    const first = new OperationRun(database, request, options)
     try {
-      const result = await run(context)
-      // The text is empty before the first commit.
-      if (request.origin !== undefined) request.origin.version = versions.version === '' ? null : versions.version
-      return result
-    } finally {
-      request.signal?.removeEventListener('abort', runEnd)
-      runEnd.abort()
-      // Contexts survive into the old generation; without this, all rows that they loaded would too.
-      context.loaders.clear()
-    }
-  }
-
-  return async (request, run) => {
-    const versions = { ...noVersions }
-    try {
-      const result = await runOn(database, request, run, versions)
-      if (versions.areEqual) return result
+      const result = await first.run(execute)
+      if (first.hasOneVersion) return result
     } catch (error) {
-      if (versions.areEqual) throw error
+      if (first.hasOneVersion) throw error
     }
     onRepeat?.()
     if (request.origin !== undefined) request.origin.version = null
-    const runInSnapshot = (reader: VersionedReader) => runOn(reader, request, run, { ...noVersions })
-    return await database.snapshot(runInSnapshot, request.signal, versions.isLong)
+    const runInSnapshot = (reader: VersionedReader) => new OperationRun(reader, request, options).run(execute)
+    return await database.snapshot(runInSnapshot, request.signal, first.hasLongRead)
   }
-}
-
-/** The state before the first read. */
-const noVersions: ReadVersions = { version: null, areEqual: true, isLong: false }
-
-/**
- * Creates the context of one run: each read is measured, and its cache tags and version are recorded.
- * @param versions updated by each read
- * @param signal cancels the reads of the run, and prevents further ones
- */
-export function createContext(
-  reader: VersionedReader,
-  { origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData }: RequestContext,
-  options: ContextOptions,
-  versions: ReadVersions = { ...noVersions },
-  signal?: Cancellation,
-): Context {
-  const { onStatement, feeds = () => noProblems } = options
-  let running = 0
-  /** Reads that wait for a running read to end. */
-  const waiting: (() => void)[] = []
-  const database: Reader = {
-    async query<Row>(...[read, values]: Parameters<Reader['query']>) {
-      throwIfCancelled(signal)
-      // These tags equal those that `changedTags` writes for a commit.
-      if (read.source !== 'named vaults') origin.tags.add(read.source)
-      else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
-      versions.isLong ||= read.isLong === true
-      let hasSucceeded = false
-      // Further reads wait, so that one operation does not occupy all connections.
-      if (running >= admissionLimits.readsOfOperation) await new Promise<void>((resolve) => waiting.push(resolve))
-      else running++
-      const started = performance.now()
-      try {
-        throwIfCancelled(signal)
-        const { rows, version } = await reader.read<Row>(read, values, signal)
-        hasSucceeded = true
-        versions.version ??= version
-        if (version === null || version !== versions.version) versions.areEqual = false
-        return rows
-      } finally {
-        const next = waiting.shift()
-        if (next === undefined) running--
-        else next()
-        onStatement?.(read.name, (performance.now() - started) / 1000, hasSucceeded)
-      }
-    },
-  }
-  return { database, data, origin, feeds, onBatch: options.onBatch, loaders: new Map() }
 }
 
 /** Length of an address, `0x` and 40 digits, the prefix of the keys of named vaults. */
 const addressLength = 42
+
+/**
+ * One run of an operation. It is the reader of its own context: the first link of the chain that a read passes, which
+ * records cache tags and versions, and limits how many reads the operation runs at a time.
+ */
+export class OperationRun implements Reader {
+  readonly context: Context
+  /** Data version of the first read that had one; null before it. */
+  version: string | null = null
+  /** Whether all reads had that version. */
+  hasOneVersion = true
+  hasLongRead = false
+  readonly #reader: VersionedReader
+  readonly #request: RequestContext
+  readonly #onStatement: ContextOptions['onStatement']
+  /** Cancels the reads of the run, and prevents further ones. */
+  readonly #end = new Canceller()
+  #running = 0
+  /** Reads that wait for a running read to end. */
+  readonly #waiting: (() => void)[] = []
+
+  constructor(reader: VersionedReader, request: RequestContext, options: ContextOptions) {
+    const { origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData } = request
+    const { feeds = () => noProblems, onBatch, onStatement } = options
+    this.#reader = reader
+    this.#request = request
+    this.#onStatement = onStatement
+    this.context = { database: this, data, origin, feeds, onBatch, loaders: new Map() }
+  }
+
+  /** Executes the operation, once, and then cancels the reads that it no longer waits for. */
+  async run<Result>(execute: Execute<Result>): Promise<Result> {
+    const { signal, origin } = this.#request
+    signal?.addEventListener('abort', this.#end)
+    if (signal?.aborted === true) this.#end.abort()
+    try {
+      const result = await execute(this.context)
+      // The text is empty before the first commit.
+      if (origin !== undefined) origin.version = this.version === '' ? null : this.version
+      return result
+    } finally {
+      signal?.removeEventListener('abort', this.#end)
+      // A field that fails ends the run while other fields still wait for reads.
+      this.#end.abort()
+      // Contexts survive into the old generation; without this, all rows that they loaded would too.
+      this.context.loaders.clear()
+    }
+  }
+
+  async query<Row>(read: Read, values: readonly Value[]): Promise<Row[]> {
+    throwIfCancelled(this.#end)
+    this.#addTags(read, values)
+    this.hasLongRead ||= read.isLong === true
+    let hasSucceeded = false
+    // Further reads wait, so that one operation does not occupy all connections.
+    if (this.#running >= admissionLimits.readsOfOperation)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#running++
+    const started = performance.now()
+    try {
+      throwIfCancelled(this.#end)
+      const { rows, version } = await this.#reader.read<Row>(read, values, this.#end)
+      hasSucceeded = true
+      this.version ??= version
+      if (version === null || version !== this.version) this.hasOneVersion = false
+      return rows
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#running--
+      else next()
+      this.#onStatement?.(read.name, (performance.now() - started) / 1000, hasSucceeded)
+    }
+  }
+
+  /** Adds the cache tags of a read, which equal those that `changedTags` writes for a commit. */
+  #addTags(read: Read, values: readonly Value[]): void {
+    const { tags } = this.context.origin
+    if (read.source !== 'named vaults') tags.add(read.source)
+    else for (const key of values[0] as readonly string[]) tags.add(key.slice(0, addressLength))
+  }
+}
