@@ -2,16 +2,16 @@ import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationT
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
+import { OperationChecks } from './operation-checks.ts'
 import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/output-writer.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
-import { noMutation, noStream, publicError, unknownOperation } from './errors.ts'
-import { FallbackQueue, type FallbackReason, type RunFallback } from './fallback-queue.ts'
-import { nullError } from './null-variables.ts'
+import { noMutation, noStream, publicError } from './errors.ts'
+import { FallbackQueue, type FallbackReason } from './fallback-queue.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
 import type { PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
-import { checkVariables, countTokens, tooExpensive } from './query-limits.ts'
+import { countTokens } from './query-limits.ts'
 
 export interface ExecutorOptions {
   readonly schema: GraphQLSchema
@@ -31,7 +31,7 @@ export interface OperationParams extends RunParams {
 export type Subscribed =
   | {
       readonly field: SubscribedField
-      readonly variables: Readonly<Record<string, unknown>>
+      readonly variables: Variables
       readonly errors?: undefined
     }
   | { readonly errors: readonly GraphQLError[] }
@@ -73,7 +73,7 @@ export interface Executor {
    */
   runFixed(
     document: FixedDocument,
-    variables: Readonly<Record<string, unknown>>,
+    variables: Variables,
     request: RequestContext,
     event?: OperationParams['event'],
   ): Promise<ExecutedDocument>
@@ -85,48 +85,85 @@ export interface Executor {
 }
 
 /** Creates the executor, with a separate operation cache. */
-export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
-  const cache = new OperationCache(schema, limits)
-  const fallbacks = new FallbackQueue(admission, onFallback)
-  /** Maximum cost of a subscription, which runs for each event. */
-  const maxOfEvent = Math.min(limits.cost, liveLimits.cost)
+export function createExecutor(options: ExecutorOptions): Executor {
+  return new OperationExecutor(options)
+}
 
+class OperationExecutor implements Executor {
+  readonly #limits: QueryLimits
+  readonly #admission: AdmissionControl
+  readonly #runConsistently: RunConsistently
+  readonly #cache: OperationCache
+  readonly #checks: OperationChecks
+  readonly #fallbacks: FallbackQueue
   /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
-  const fixed = new Map<FixedDocument, PreparedOperation>()
+  readonly #fixed = new Map<FixedDocument, PreparedOperation>()
+
+  constructor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions) {
+    this.#limits = limits
+    this.#admission = admission
+    this.#runConsistently = runConsistently
+    this.#cache = new OperationCache(schema, limits)
+    this.#checks = new OperationChecks(limits, admission)
+    this.#fallbacks = new FallbackQueue(admission, onFallback)
+  }
+
+  prepare(text: string, { sender, signal }: RequestContext): PreparedDocument | Promise<PreparedDocument> {
+    const known = this.#cache.get(text)
+    if (known !== undefined) return known
+    const { bytes, tokens: maxTokens } = this.#limits
+    const isLong = Buffer.byteLength(text) > bytes
+    const tokens = isLong ? 0 : Math.min(countTokens(text, maxTokens), maxTokens)
+    const ticket = { cost: tokens * preparationCosts.token, sender, signal }
+    return this.#admission.prepare(() => this.#cache.get(text) ?? this.#cache.prepare(text), ticket)
+  }
+
+  async run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult> {
+    const checked = await this.#checks.check(prepared, params, request, this.#limits.cost)
+    if (checked.errors !== undefined) return checked
+    return this.#runAdmitted(checked.operation, checked.coerced, params, request)
+  }
+
+  async runFixed(
+    document: FixedDocument,
+    variables: Variables,
+    request: RequestContext,
+    event?: OperationParams['event'],
+  ): Promise<ExecutedDocument> {
+    const operation = this.#fixed.get(document) ?? this.#prepareFixed(document)
+    const { coerced, error } = operation.coerce(variables)
+    const { data, errors } =
+      error === undefined
+        ? await this.#runAdmitted(operation, coerced, { variables, body: document, event }, request)
+        : { data: null, errors: [error] }
+    if (errors !== undefined) {
+      return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, request.report)) }
+    }
+    if (!(data instanceof JsonText))
+      throw new Error('An operation of the gateway itself was not answered by its compiled form.')
+    return { body: data.body, envelope: data.text }
+  }
+
+  async subscribe(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<Subscribed> {
+    // The operation of a subscription runs for each event.
+    const maxCost = Math.min(this.#limits.cost, liveLimits.cost)
+    const checked = await this.#checks.check(prepared, params, request, maxCost)
+    if (checked.errors !== undefined) return checked
+    const field = checked.operation.subscribedField(checked.coerced)
+    return field === null ? { errors: [noStream()] } : { field, variables: checked.coerced }
+  }
 
   /** @throws if the document is invalid */
-  function prepareFixed(document: FixedDocument): PreparedOperation {
-    const { operations, errors } = cache.fixed(document.text.toString())
+  #prepareFixed(document: FixedDocument): PreparedOperation {
+    const { operations, errors } = this.#cache.fixed(document.text.toString())
     const [operation] = operations
     if (operation === undefined) throw errors[0] ?? new Error('The document has no operation.')
-    fixed.set(document, operation)
+    this.#fixed.set(document, operation)
     return operation
   }
 
-  /** Checks everything that prevents a client's operation from running, besides its cost. */
-  async function check(
-    prepared: PreparedDocument,
-    params: OperationParams,
-    { sender, signal }: RequestContext,
-  ): Promise<CheckedOperation | Refused> {
-    const operation = prepared.select(params.operationName)
-    if (operation === undefined) return { errors: [unknownOperation(params.operationName)] }
-    const extent = checkVariables(params.variables, limits)
-    const refused = operation.sizeError ?? extent.error
-    if (refused !== null) return { errors: [refused] }
-    const cost = extent.values * preparationCosts.variableValue
-    // Many variables are coerced only after admission, because each may take a hash.
-    const { coerced, error } =
-      cost <= admissionLimits.shortPreparation
-        ? operation.coerce(params.variables)
-        : await admission.prepare(() => operation.coerce(params.variables), { cost, sender, signal })
-    if (error !== undefined) return { errors: [error] }
-    const nullRefusal = nullError(operation.nullableVariables, coerced)
-    return nullRefusal === null ? { operation, coerced } : { errors: [nullRefusal] }
-  }
-
-  /** Runs an operation after admission, compiled if that is possible. */
-  async function runChecked(
+  /** Runs an operation after admission. */
+  async #runAdmitted(
     operation: PreparedOperation,
     coerced: Variables,
     params: OperationParams,
@@ -136,71 +173,17 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     const kind = operation.definition.operation
     if (kind === OperationTypeNode.MUTATION) return { errors: [noMutation()] }
     if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }
+    const { sender, signal } = request
     // The context is created after admission: a waiting operation holds no loaders.
-    const { signal } = request
-    const runFallback: RunFallback = (reason, execute) => fallbacks.run(reason, signal, execute)
     const work = (): Promise<ExecutionResult> =>
-      runConsistently(request, (context) => operation.run(coerced, params, context, signal, runFallback))
-    const ticket = { cost, sender: request.sender, signal }
+      this.#runConsistently(request, (context) => operation.run(coerced, params, context, signal, this.#fallbacks))
+    const ticket = { cost, sender, signal }
     const isCheap = cost <= admissionLimits.cheapCost
-    const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))
+    const result = await (isCheap ? this.#admission.cheap(work, ticket) : this.#admission.expensive(work, ticket))
     if (result.errors !== undefined && request.origin !== undefined) request.origin.isCacheable = false
-    result.extensions = { cost: { figure: cost, most: limits.cost } }
+    result.extensions = { cost: { figure: cost, most: this.#limits.cost } }
     return result
   }
-
-  return {
-    prepare(text, { sender, signal }) {
-      const known = cache.get(text)
-      if (known !== undefined) return known
-      const isLong = Buffer.byteLength(text) > limits.bytes
-      const tokens = isLong ? 0 : Math.min(countTokens(text, limits.tokens), limits.tokens)
-      const ticket = { cost: tokens * preparationCosts.token, sender, signal }
-      return admission.prepare(() => cache.get(text) ?? cache.prepare(text), ticket)
-    },
-
-    async run(prepared, params, request) {
-      const checked = await check(prepared, params, request)
-      if ('errors' in checked) return checked
-      const queryCost = checked.operation.costOf(checked.coerced)
-      if (queryCost.cost > limits.cost) return { errors: [tooExpensive(queryCost, limits)] }
-      return runChecked(checked.operation, checked.coerced, params, request)
-    },
-
-    async runFixed(document, variables, request, event) {
-      const operation = fixed.get(document) ?? prepareFixed(document)
-      const { coerced, error } = operation.coerce(variables)
-      const params = { variables, body: document, event }
-      const { data, errors } =
-        error === undefined ? await runChecked(operation, coerced, params, request) : { data: null, errors: [error] }
-      if (errors !== undefined) {
-        return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, request.report)) }
-      }
-      if (!(data instanceof JsonText))
-        throw new Error('An operation of the gateway itself was not answered by its compiled form.')
-      return { body: data.body, envelope: data.text }
-    },
-
-    async subscribe(prepared, params, request) {
-      const checked = await check(prepared, params, request)
-      if ('errors' in checked) return checked
-      const { operation, coerced } = checked
-      const queryCost = operation.costOf(coerced)
-      if (queryCost.cost > maxOfEvent) return { errors: [tooExpensive(queryCost, { ...limits, cost: maxOfEvent })] }
-      const field = operation.subscribedField(coerced)
-      return field === null ? { errors: [noStream()] } : { field, variables: coerced }
-    },
-  }
-}
-
-/** A client's operation, with its variables. */
-interface CheckedOperation {
-  readonly operation: PreparedOperation
-  readonly coerced: Variables
-}
-
-interface Refused {
-  readonly errors: readonly GraphQLError[]
 }
 
 type Variables = Readonly<Record<string, unknown>>

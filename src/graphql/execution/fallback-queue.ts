@@ -5,9 +5,6 @@ import type { AdmissionControl } from './admission/admission-control.ts'
 export const fallbackReasons = ['error', 'not compiled'] as const
 export type FallbackReason = (typeof fallbackReasons)[number]
 
-/** Runs an execution by graphql-js when it is its turn. */
-export type RunFallback = <Result>(reason: FallbackReason, execute: () => Result | Promise<Result>) => Promise<Result>
-
 /** An execution that has started, and how long its synchronous part has blocked the event loop. */
 interface Started<Result> {
   readonly running: Promise<Result>

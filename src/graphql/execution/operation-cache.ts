@@ -9,7 +9,7 @@ import {
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { defaultQueryLimits, maxValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { hasOnlyConditions } from './conditions.ts'
+import { hasOnlyConditions } from './compiler/conditions.ts'
 import { costCalculator } from './cost/query-cost.ts'
 import { nullableVariables } from './null-variables.ts'
 import { PreparedOperation } from './prepared-operation.ts'

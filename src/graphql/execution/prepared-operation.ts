@@ -18,10 +18,10 @@ import { compileOperation, type BodySelection } from './compiler/compile-operati
 import { TooLong } from './compiler/compiled-run.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import type { CompiledOperation } from './compiler/output-writer.ts'
-import { conditionsOf, includes } from './conditions.ts'
+import { conditionsOf, includes } from './compiler/conditions.ts'
 import type { Context } from './context.ts'
 import type { OperationCost, QueryCost, QuerySize } from './cost/query-cost.ts'
-import type { RunFallback } from './fallback-queue.ts'
+import type { FallbackQueue } from './fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
@@ -140,7 +140,7 @@ export class PreparedOperation {
     { variables, body, event }: RunParams,
     contextValue: Context,
     signal: Cancellation | undefined,
-    runFallback: RunFallback,
+    fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
     const compiled = this.compiledFor(coerced, body)
     const { responseCharacters } = this.#limits
@@ -157,7 +157,7 @@ export class PreparedOperation {
     }
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
-    const result = await runFallback(compiled === null ? 'not compiled' : 'error', () =>
+    const result = await fallbacks.run(compiled === null ? 'not compiled' : 'error', signal, () =>
       execute({ ...args, variableValues: variables, contextValue }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.

@@ -9,9 +9,9 @@ import {
   type VariableDefinitionNode,
   visit,
 } from 'graphql'
-import type { Conditional } from './compiler/collect-fields.ts'
-import { NotCompilable } from './compiler/compiled-field.ts'
-import { directiveVariables } from './syntax-tree.ts'
+import type { Conditional } from './collect-fields.ts'
+import { NotCompilable } from './compiled-field.ts'
+import { directiveVariables } from '../syntax-tree.ts'
 
 /**
  * Evaluates @skip and @include on a node.

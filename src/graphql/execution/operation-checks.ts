@@ -1,0 +1,71 @@
+import type { GraphQLError } from 'graphql'
+import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
+import type { AdmissionControl } from './admission/admission-control.ts'
+import type { RequestContext } from './context.ts'
+import { unknownOperation } from './errors.ts'
+import { nullError } from './null-variables.ts'
+import type { PreparedDocument } from './operation-cache.ts'
+import type { CoercedVariables, PreparedOperation } from './prepared-operation.ts'
+import { checkVariables, tooExpensive } from './query-limits.ts'
+
+/** An operation as its client sent it, besides the document. */
+interface SentParams {
+  readonly operationName?: string | null | undefined
+  readonly variables?: Readonly<Record<string, unknown>> | null | undefined
+}
+
+/** A client's operation that may run, with its coerced variables; or the errors for which it is refused. */
+type CheckedOperation =
+  | {
+      readonly operation: PreparedOperation
+      readonly coerced: Readonly<Record<string, unknown>>
+      readonly errors?: undefined
+    }
+  | { readonly errors: readonly GraphQLError[] }
+
+/** Checks everything that prevents clients' operations from running. */
+export class OperationChecks {
+  readonly #limits: QueryLimits
+  readonly #admission: Pick<AdmissionControl, 'prepare'>
+
+  constructor(limits: QueryLimits, admission: Pick<AdmissionControl, 'prepare'>) {
+    this.#limits = limits
+    this.#admission = admission
+  }
+
+  /**
+   * Checks name, size, variables, nulls and cost of an operation.
+   * @throws {AdmissionQueueFull} if too many other operations wait for preparation
+   */
+  async check(
+    prepared: PreparedDocument,
+    { operationName, variables }: SentParams,
+    request: RequestContext,
+    maxCost: number,
+  ): Promise<CheckedOperation> {
+    const operation = prepared.select(operationName)
+    if (operation === undefined) return { errors: [unknownOperation(operationName)] }
+    const extent = checkVariables(variables, this.#limits)
+    const sizeError = operation.sizeError ?? extent.error
+    if (sizeError !== null) return { errors: [sizeError] }
+    const { coerced, error } = await this.#coerce(operation, variables, extent.values, request)
+    if (error !== undefined) return { errors: [error] }
+    const nullRefusal = nullError(operation.nullableVariables, coerced)
+    if (nullRefusal !== null) return { errors: [nullRefusal] }
+    const queryCost = operation.costOf(coerced)
+    if (queryCost.cost > maxCost) return { errors: [tooExpensive(queryCost, { ...this.#limits, cost: maxCost })] }
+    return { operation, coerced }
+  }
+
+  /** Coerces variables: many of them only after admission, because each may take a hash. */
+  #coerce(
+    operation: PreparedOperation,
+    variables: SentParams['variables'],
+    values: number,
+    { sender, signal }: RequestContext,
+  ): CoercedVariables | Promise<CoercedVariables> {
+    const cost = values * preparationCosts.variableValue
+    if (cost <= admissionLimits.shortPreparation) return operation.coerce(variables)
+    return this.#admission.prepare(() => operation.coerce(variables), { cost, sender, signal })
+  }
+}
