@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { Canceller } from '../../../src/database/cancellation.ts'
 import { ReadCancelled } from '../../../src/database/errors.ts'
-import { createAdmissionControl } from '../../../src/graphql/execution/admission/admission-control.ts'
+import {
+  type AdmissionControl,
+  createAdmissionControl,
+} from '../../../src/graphql/execution/admission/admission-control.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { FallbackQueue } from '../../../src/graphql/execution/fallback-queue.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
@@ -88,9 +91,11 @@ test('an execution that fails rejects its own result alone', async () => {
 test('after introspection, preparation and expensive operations wait for as long as it took', async () => {
   const rests: number[] = []
   const own = createAdmissionControl(admissionLimits)
-  const admission = {
-    ...own,
-    rest: (milliseconds: number) => {
+  const admission: AdmissionControl = {
+    cheap: (work, ticket) => own.cheap(work, ticket),
+    expensive: (work, ticket) => own.expensive(work, ticket),
+    prepare: (work, ticket) => own.prepare(work, ticket),
+    rest: (milliseconds) => {
       rests.push(milliseconds)
       return own.rest(milliseconds)
     },

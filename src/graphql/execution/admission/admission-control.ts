@@ -1,6 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
-import { FairQueue, type NetworkOf } from './fair-queue.ts'
+import type { NetworkOf } from './fair-queue.ts'
+import { type QueuedWork, ShortWork, WorkClass } from './work-class.ts'
 
 type Work<Result> = () => Promise<Result> | Result
 
@@ -72,82 +73,92 @@ export interface AdmissionOptions {
   readonly networkOf?: NetworkOf
 }
 
-interface QueuedWork {
-  readonly cost: number
-  readonly begin: () => void
-  /** Time when it stops yielding to cheap work; undefined until the limit on running work admits it. */
-  yieldsUntil?: number
-}
-
-/** Work of one class: its queue, and the total cost of running work. */
-class WorkClass {
-  readonly waiting: FairQueue<QueuedWork>
-  running = 0
-
-  constructor(
-    readonly most: number,
-    networkOf: NetworkOf,
-  ) {
-    this.waiting = new FairQueue(networkOf)
-  }
-
-  hasRoomFor(cost: number): boolean {
-    return this.running === 0 || this.running + cost <= this.most
-  }
-
-  /** Starts queued work in order, while the limit permits it and `may` returns true. */
-  admit(may: (first: QueuedWork) => boolean): void {
-    for (let first = this.waiting.peek(); first !== undefined; first = this.waiting.peek()) {
-      if (!this.hasRoomFor(first.cost) || !may(first)) return
-      this.waiting.take()
-      this.running += first.cost
-      first.begin()
-    }
-  }
-}
-
 /** Creates admission control with three classes of work: cheap, expensive and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
-  const { shortCost, shortOfSender, shortPreparation, yieldMilliseconds, maxWaiting } = options
-  const { networkOf = () => null } = options
-  const cheap = new WorkClass(options.maxCheap, networkOf)
-  const expensive = new WorkClass(options.maxExpensive, networkOf)
-  const preparation = new WorkClass(options.maxPreparation, networkOf)
+  return new WorkAdmission(options)
+}
 
+class WorkAdmission implements AdmissionControl {
+  readonly #options: AdmissionOptions
+  readonly #networkOf: NetworkOf
+  readonly #cheap: WorkClass
+  readonly #expensive: WorkClass
+  readonly #preparation: WorkClass
+  readonly #short: ShortWork
   /** Number of pauses in progress after work that blocked the event loop: pending network events are handled first. */
-  let resting = 0
+  #resting = 0
 
-  /** Cost of running short work, which did not wait, by network or sender; `allShort` is the sum. */
-  const shortRunning = new Map<string, number>()
-  let allShort = 0
-
-  function admit(): void {
-    cheap.admit(() => true)
-    // Both classes pause together: otherwise one would use the time that the other leaves free.
-    if (resting > 0) return
-    expensive.admit((first) => cheap.running + allShort === 0 || !yields(first))
-    preparation.admit(() => true)
+  constructor(options: AdmissionOptions) {
+    const { networkOf = () => null } = options
+    this.#options = options
+    this.#networkOf = networkOf
+    this.#cheap = new WorkClass(options.maxCheap, networkOf)
+    this.#expensive = new WorkClass(options.maxExpensive, networkOf)
+    this.#preparation = new WorkClass(options.maxPreparation, networkOf)
+    this.#short = new ShortWork(options.shortCost, options.shortOfSender)
   }
 
-  function yields(first: QueuedWork): boolean {
+  async cheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
+    const { cost, sender } = ticket
+    const client = this.#networkOf(sender) ?? sender
+    // Short work does not count for the limit of longer work, which many senders could otherwise delay.
+    const isShort = this.#short.begin(client, cost)
+    if (!isShort && !this.#cheap.beginUnqueued(cost)) await this.#turn(this.#cheap, ticket)
+    try {
+      return await work()
+    } finally {
+      if (isShort) this.#short.end(client, cost)
+      else this.#cheap.running -= cost
+      if (this.#cheap.waiting.size > 0 || this.#expensive.waiting.size > 0) setImmediate(this.#admit)
+    }
+  }
+
+  expensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
+    return this.#queued(this.#expensive, work, ticket)
+  }
+
+  async prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
+    return ticket.cost <= this.#options.shortPreparation ? work() : this.#queued(this.#preparation, work, ticket)
+  }
+
+  async rest(milliseconds: number): Promise<void> {
+    this.#resting++
+    await new Promise((resolve) => setTimeout(resolve, milliseconds))
+    this.#resting--
+    this.#admit()
+  }
+
+  /** Starts queued work, as far as the limits permit it. */
+  readonly #admit = (): void => {
+    this.#cheap.admit(() => true)
+    // Both classes pause together: otherwise one would use the time that the other leaves free.
+    if (this.#resting > 0) return
+    this.#expensive.admit((first) => this.#cheap.running + this.#short.running === 0 || !this.#yields(first))
+    this.#preparation.admit(() => true)
+  }
+
+  /** Returns whether expensive work still yields to cheap work. */
+  #yields(first: QueuedWork): boolean {
+    const { yieldMilliseconds } = this.#options
     const now = performance.now()
     if (first.yieldsUntil !== undefined) return now < first.yieldsUntil
     first.yieldsUntil = now + yieldMilliseconds
-    setTimeout(admit, yieldMilliseconds + 1)
+    setTimeout(this.#admit, yieldMilliseconds + 1)
     return true
   }
 
-  function turn({ waiting }: WorkClass, { cost, sender, signal }: Ticket): Promise<void> {
+  /** Queues work; resolves when it counts as running. */
+  #turn({ waiting }: WorkClass, { cost, sender, signal }: Ticket): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
     const ofClient = waiting.sizeOfClient(sender)
-    const left = maxWaiting - (waiting.size - ofClient)
+    const left = this.#options.maxWaiting - (waiting.size - ofClient)
     if (ofClient >= Math.ceil(left / 2)) return Promise.reject(new AdmissionQueueFull(waiting.size))
     return new Promise((resolve, reject) => {
       const leave = {
-        handleEvent(): void {
+        handleEvent: (): void => {
           waiting.delete(sender, entry)
           reject(new ReadCancelled())
-          admit()
+          this.#admit()
         },
       }
       const begin = (): void => {
@@ -157,15 +168,15 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       const entry: QueuedWork = { cost, begin }
       waiting.add(sender, entry)
       signal?.addEventListener('abort', leave)
-      admit()
+      this.#admit()
     })
   }
 
-  async function queued<Result>(workClass: WorkClass, work: Work<Result>, ticket: Ticket): Promise<Result> {
-    await turn(workClass, ticket)
+  async #queued<Result>(workClass: WorkClass, work: Work<Result>, ticket: Ticket): Promise<Result> {
+    await this.#turn(workClass, ticket)
     const release = (): void => {
       workClass.running -= ticket.cost
-      admit()
+      this.#admit()
     }
     const begun = performance.now()
     let pauseMilliseconds = 0
@@ -175,46 +186,8 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       return await result
     } finally {
       // Synchronous work may use half of the event loop's time, because short requests need several iterations.
-      if (pauseMilliseconds > 1) void rest(pauseMilliseconds).then(release)
+      if (pauseMilliseconds > 1) void this.rest(pauseMilliseconds).then(release)
       else setImmediate(release)
     }
-  }
-
-  async function rest(milliseconds: number): Promise<void> {
-    resting++
-    await new Promise((resolve) => setTimeout(resolve, milliseconds))
-    resting--
-    admit()
-  }
-
-  return {
-    rest,
-    async cheap(work, ticket) {
-      const { cost, sender } = ticket
-      const client = networkOf(sender) ?? sender
-      const ofClient = shortRunning.get(client) ?? 0
-      const isShort = cost <= shortCost && ofClient + cost <= shortOfSender
-      // Short work does not count for the limit of longer work, which many senders could otherwise delay.
-      if (isShort) {
-        shortRunning.set(client, ofClient + cost)
-        allShort += cost
-      } else if (cheap.waiting.size === 0 && cheap.hasRoomFor(cost)) cheap.running += cost
-      else await turn(cheap, ticket)
-      try {
-        return await work()
-      } finally {
-        if (isShort) {
-          allShort -= cost
-          const left = (shortRunning.get(client) ?? 0) - cost
-          if (left > 0) shortRunning.set(client, left)
-          else shortRunning.delete(client)
-        } else cheap.running -= cost
-        if (cheap.waiting.size > 0 || expensive.waiting.size > 0) setImmediate(admit)
-      }
-    },
-
-    expensive: (work, ticket) => queued(expensive, work, ticket),
-
-    prepare: async (work, ticket) => (ticket.cost <= shortPreparation ? work() : queued(preparation, work, ticket)),
   }
 }
