@@ -20,9 +20,9 @@ export interface Statement {
 /**
  * The data that the rows of a read depend on: the vaults in its first value (keys that start with an address), all vaults,
  * the strategy catalogue, the universe, or the positions of feeds, whose changes no commit reports. A cached response is
- * stale once its source has changed.
+ * stale once this has changed.
  */
-export type ReadSource = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
+export type ReadDependency = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
 
 /** How concurrent reads by the same statement are combined or split. */
 export type Batching =
@@ -38,7 +38,7 @@ export type Batching =
 
 /** A statement that reads the read model for a response. */
 export interface Read extends Statement {
-  readonly source: ReadSource
+  readonly dependsOn: ReadDependency
   /** Without it, each read is a separate statement. */
   readonly batching?: Batching
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { chunkReads } from '../../src/database/read-chain.ts'
-import type { Batching, Read, ReadSource, Value, Versioned } from '../../src/database/database.ts'
+import type { Batching, Read, ReadDependency, Value, Versioned } from '../../src/database/database.ts'
 
 const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)
 const chunked: Batching = { kind: 'chunked', maxKeys: 4 }
@@ -15,7 +15,7 @@ interface Sent {
 async function send(
   batching: Batching | null,
   first: Value = keys,
-  { source = 'named vaults', versions = [] }: { source?: ReadSource; versions?: string[] } = {},
+  { dependsOn = 'named vaults', versions = [] }: { dependsOn?: ReadDependency; versions?: string[] } = {},
 ): Promise<Sent> {
   const chunks: unknown[] = []
   const read = <Row>(_: Read, values: readonly Value[]): Promise<Versioned<Row>> => {
@@ -23,7 +23,7 @@ async function send(
     const rows = (Array.isArray(values[0]) ? values[0] : ['all']).map((key) => ({ key }) as Row)
     return Promise.resolve({ rows, version: versions.shift() ?? '1.a' })
   }
-  const whole: Read = { name: 'read', text: '', source, ...(batching && { batching }) }
+  const whole: Read = { name: 'read', text: '', dependsOn, ...(batching && { batching }) }
   return { ...(await chunkReads({ read }).read(whole, [first, 7])), chunks }
 }
 
@@ -47,12 +47,12 @@ describe('a read of many vaults', () => {
     expect((await send({ kind: 'keyed', keyProperty: 'key', maxKeys: 8 })).chunks).toHaveLength(2)
   })
 
-  test.each<[string, Batching | null, Value, ReadSource]>([
+  test.each<[string, Batching | null, Value, ReadDependency]>([
     ['it is keyed with the default size', { kind: 'keyed', keyProperty: 'key' }, keys, 'named vaults'],
     ['it has few keys', chunked, keys.slice(0, 4), 'named vaults'],
     ['it is about all vaults', chunked, keys, 'all vaults'],
     ['it has no keys', null, 'one', 'universe'],
-  ])('is sent whole where %s', async (_, batching, first, source) => {
-    expect((await send(batching, first, { source })).chunks).toEqual([[first, 7]])
+  ])('is sent whole where %s', async (_, batching, first, dependsOn) => {
+    expect((await send(batching, first, { dependsOn })).chunks).toEqual([[first, 7]])
   })
 })

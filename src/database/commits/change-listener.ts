@@ -1,6 +1,6 @@
 /**
- * A part of the read model that responses depend on and commits change: the address of a vault, or the name of a
- * source.
+ * A part of the read model that responses depend on and commits change: the address of a vault, or the name of another
+ * dependency of reads.
  */
 export type CacheTag = string
 

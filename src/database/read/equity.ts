@@ -120,7 +120,7 @@ const maxVaultsInChunk = 4
 
 const inputOf = (pages: CurvePages): Read => ({
   name: pages.name,
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'chunked', maxKeys: maxVaultsInChunk },
   isLong: true,
   text: `

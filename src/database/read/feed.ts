@@ -23,7 +23,7 @@ interface FeedRow extends Omit<FeedState, 'block' | 'name'> {
 
 const states: Read = {
   name: 'feed_states',
-  source: 'feeds',
+  dependsOn: 'feeds',
   batching: { kind: 'deduplicated' },
   text: `select name, line::float8 as line, newest_fact_at::float8 as "newestFactAt", read_until::float8 as "readUntil",
       block_number::float8 as number, block_hash as hash, block_timestamp::float8 as timestamp, "dataVersion"

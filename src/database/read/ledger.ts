@@ -108,7 +108,7 @@ const maxLedgers = 12
 function pageStatement(name: string, rows: string): Read {
   return {
     name,
-    source: 'named vaults',
+    dependsOn: 'named vaults',
     batching: { kind: 'keyed', keyProperty: 'vaultAddress', maxKeys: maxLedgers },
     text: `select list.vault as key, page.encoded, ${dataVersion} from ${namedVaults} ${bounds}
       cross join lateral (select ${aggregate} as encoded from (${rows}) found) page`,
@@ -133,7 +133,7 @@ const rowsBefore = (time: string): string => `
 
 const count: Read = {
   name: 'ledger_count',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'vault' },
   text: `select list.vault, greatest(upto.count - before.count, 0)::integer as count, ${dataVersion}
     from ${namedVaults}
@@ -151,7 +151,7 @@ const pageOfTypes = pageStatement('ledger_page_of_types', rowsOfTypes)
  */
 const rowsByKey: Read = {
   name: 'ledger_rows_by_key',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'vaultAddress' },
   text: `select wanted.vault as key, found.encoded, ${dataVersion}
     from unnest((select $2::text[]), (select $3::text[]), (select $4::integer[])) as wanted(vault, tx_hash, log_index)

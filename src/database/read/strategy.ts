@@ -18,7 +18,7 @@ const strategyCodec = modelCodec<{ '': Tables['strategy'] }, StrategyRow>(
 
 const catalogue: Read = {
   name: 'strategies',
-  source: 'catalogue',
+  dependsOn: 'catalogue',
   batching: { kind: 'deduplicated' },
   text: `${strategyCodec.select} from strategy`,
   decode: strategyCodec.decode,
@@ -26,7 +26,7 @@ const catalogue: Read = {
 
 const strategiesById: Read = {
   name: 'strategies_by_id',
-  source: 'catalogue',
+  dependsOn: 'catalogue',
   batching: { kind: 'keyed', keyProperty: 'id' },
   text: `${strategyCodec.select} from strategy where id = any($1::text[])`,
   decode: strategyCodec.decode,
@@ -44,7 +44,7 @@ const pairCodec = modelCodec<{ '': Tables['strategy_pair'] }, StrategyPairRow>(
 
 const pairsByStrategy: Read = {
   name: 'pairs_by_strategy',
-  source: 'catalogue',
+  dependsOn: 'catalogue',
   batching: { kind: 'keyed', keyProperty: 'strategyId' },
   text: `${pairCodec.select} from strategy_pair where strategy_id = any($1::text[])`,
   decode: pairCodec.decode,

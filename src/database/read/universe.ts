@@ -21,7 +21,7 @@ const assetCodec = modelCodec<{ '': AssetColumns }, AssetRow>(
 
 const assets: Read = {
   name: 'universe_assets',
-  source: 'universe',
+  dependsOn: 'universe',
   batching: { kind: 'deduplicated' },
   text: `${assetCodec.select} from universe_asset
     where ($1::text is null or category = $1::text::asset_category) and ($2::text is null or $2::text = any(venues))`,
@@ -41,7 +41,7 @@ const pairCodec = modelCodec<{ '': Tables['universe_pair'] }, PairRow>(
 
 const pairs: Read = {
   name: 'universe_pairs',
-  source: 'universe',
+  dependsOn: 'universe',
   batching: { kind: 'deduplicated' },
   text: `${pairCodec.select} from universe_pair
     where ($1::text is null or $1::text in (a, b)) and ($2::text is null or $2::text = any(venues))`,
@@ -50,7 +50,7 @@ const pairs: Read = {
 
 const screenedAt: Read = {
   name: 'screened_at',
-  source: 'universe',
+  dependsOn: 'universe',
   batching: { kind: 'deduplicated' },
   text: `select max(ts)::float8 as ts, ${dataVersion} from screen`,
 }

@@ -32,7 +32,7 @@ const vaultCodec = modelCodec(decodeVault)
 
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'address' },
   text: `${vaultCodec.select} from vault where address = any($1::text[])`,
   decode: vaultCodec.decode,
@@ -62,7 +62,7 @@ const positionCodec = modelCodec<{ '': Tables['position'] }, PositionRow>(
 /** A subquery for each vault is cheaper than a join, and uses the index whatever the statistics of the tables. */
 const positionsByVault: Read = {
   name: 'positions_by_vault',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'vaultAddress' },
   text: `select list.vault as key, (select ${positionCodec.aggregate} from position
       where vault_id = (select id from vault where address = list.vault)) as encoded, ${dataVersion}

@@ -123,7 +123,7 @@ export class OperationRun implements Reader {
   /** Adds the cache tags of a read, which equal those that `changedTags` writes for a commit. */
   #addTags(read: Read, values: readonly Value[]): void {
     const { tags } = this.context.origin
-    if (read.source !== 'named vaults') tags.add(read.source)
+    if (read.dependsOn !== 'named vaults') tags.add(read.dependsOn)
     else for (const key of values[0] as readonly string[]) tags.add(key.slice(0, addressLength))
   }
 }

@@ -34,9 +34,9 @@ const inWords: Record<Bound, string> = {
  * Checks the text of a document, before it is parsed.
  * @returns error of the limit that it exceeds, or null
  */
-export function checkText(source: string, limits: QueryLimits): GraphQLError | null {
-  const tooLong = over(limits, 'bytes', Buffer.byteLength(source)) ?? over(limits, 'lines', countLines(source))
-  return tooLong ?? over(limits, 'tokens', countTokens(source))
+export function checkText(text: string, limits: QueryLimits): GraphQLError | null {
+  const tooLong = over(limits, 'bytes', Buffer.byteLength(text)) ?? over(limits, 'lines', countLines(text))
+  return tooLong ?? over(limits, 'tokens', countTokens(text))
 }
 
 /**

@@ -19,7 +19,7 @@ export interface Page<Node> {
   readonly totalCount: () => Promise<number>
 }
 
-interface PageSource<Node> {
+interface PageRows<Node> {
   /** The rows of the page, and one more if there is a further page; in reverse order if the page is backward. */
   readonly rows: readonly Node[]
   /** The last item examined, if the search ended there before the page was full: there may be more. */
@@ -41,7 +41,7 @@ export function pageOf<Node>({
   isBackward = false,
   cursor,
   ...page
-}: PageSource<Node>): Page<Node> {
+}: PageRows<Node>): Page<Node> {
   // A row beyond a full page was examined too, and belongs to the next page.
   const limit = rows.length > length ? undefined : lookedUpTo
   const [isFurther, hasSkipped] = [rows.length > length || limit !== undefined, cursor != null]

@@ -20,12 +20,17 @@ interface Begun {
 const keyed: Read = {
   name: 'keyed',
   text: '',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'vault' },
 }
-const deduplicated: Read = { name: 'deduplicated', text: '', source: 'universe', batching: { kind: 'deduplicated' } }
-const chunked: Read = { name: 'chunked', text: '', source: 'named vaults', batching: { kind: 'chunked', maxKeys: 4 } }
-const unbatched: Read = { name: 'unbatched', text: '', source: 'all vaults' }
+const deduplicated: Read = { name: 'deduplicated', text: '', dependsOn: 'universe', batching: { kind: 'deduplicated' } }
+const chunked: Read = {
+  name: 'chunked',
+  text: '',
+  dependsOn: 'named vaults',
+  batching: { kind: 'chunked', maxKeys: 4 },
+}
+const unbatched: Read = { name: 'unbatched', text: '', dependsOn: 'all vaults' }
 
 /** Each key has two rows; a read without keys has one. */
 function reader(): { begun: Begun[]; reads: Pick<Database, 'read' | 'query'> } {
@@ -179,7 +184,7 @@ test('no memory is retained after a read', async () => {
   const reader = batchReads({ read: () => Promise.resolve({ rows: [], version: '' }) })
   const ask = (index: number): Promise<unknown> =>
     reader.read(
-      { name: 'by_filter', text: '', source: 'all vaults', batching: { kind: 'keyed', keyProperty: 'key' } },
+      { name: 'by_filter', text: '', dependsOn: 'all vaults', batching: { kind: 'keyed', keyProperty: 'key' } },
       [['a'], Array.from({ length: 1_000 }, (_, at) => `${index} ${at} ${'x'.repeat(100)}`)],
     )
   await ask(0)

@@ -3,8 +3,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Read } from '../../../src/database/database.ts'
 import { onPGlite } from '../../../src/database/pglite/database.ts'
 
-const byValue: Read = { name: 'by_value', source: 'feeds', text: 'select value from number where value = $1::integer' }
-const notNumber: Read = { name: 'not_number', source: 'feeds', text: 'select $1::text::integer as value' }
+const byValue: Read = {
+  name: 'by_value',
+  dependsOn: 'feeds',
+  text: 'select value from number where value = $1::integer',
+}
+const notNumber: Read = { name: 'not_number', dependsOn: 'feeds', text: 'select $1::text::integer as value' }
 const insert = { name: 'insert_numbers', text: 'insert into number select generate_series($1::integer, $2::integer)' }
 
 vi.useFakeTimers({ toFake: ['performance'] })

@@ -12,7 +12,7 @@ import { proxyTo } from '../../support/proxy.ts'
 const of = (name: string, text: string) => ({
   name,
   text,
-  source: 'universe' as const,
+  dependsOn: 'universe' as const,
 })
 const one = of('one', 'select 1 as one')
 const pid = of('pid', 'select pg_backend_pid() as pid, pg_sleep(0.02)')

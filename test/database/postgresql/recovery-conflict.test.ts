@@ -18,7 +18,7 @@ const facts = [
 const slow: Read = {
   name: 'slow',
   text: `select pg_sleep(20), (select version from data_head) as "dataVersion"`,
-  source: 'universe',
+  dependsOn: 'universe',
 }
 const graphql = `{ vault(address: "${vaultA}") { valueUsd positions { pendingRewardsUsd } } }`
 

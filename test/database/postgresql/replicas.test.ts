@@ -238,7 +238,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
   test('sends a snapshot again when its replica is lost while it is read', async () => {
     const gateway = await serve(urls, 60)
     const lost = chosen(gateway)
-    const tables: Read = { name: 'vaults', text: 'select count(*)::integer as count from vault', source: 'universe' }
+    const tables: Read = { name: 'vaults', text: 'select count(*)::integer as count from vault', dependsOn: 'universe' }
     let begun = 0
     const counts = await gateway.database.snapshot(async (reader) => {
       const isFirst = begun++ === 0

@@ -7,7 +7,7 @@ import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { createOnServer, emptyDatabase, postgresUrl, type TestDatabase } from '../../support/database.ts'
 import { apply, strategy } from '../../support/world.ts'
 
-const of = (name: string, text: string): Read => ({ name, text, source: 'universe' })
+const of = (name: string, text: string): Read => ({ name, text, dependsOn: 'universe' })
 const count = of(
   'count',
   `select count(*)::integer as count, (select version from data_head) as "dataVersion" from strategy`,

@@ -38,7 +38,7 @@ beforeEach(async () => {
 
 test('the snapshot of an operation whose long read failed is one of long reads', async () => {
   const versions = ['1', '2']
-  const failing = { name: 'failing', text: '', source: 'all vaults', isLong: true } as const
+  const failing = { name: 'failing', text: '', dependsOn: 'all vaults', isLong: true } as const
   const snapshots: (boolean | undefined)[] = []
   const runConsistently = createConsistentReads({
     read: (read) =>
@@ -52,7 +52,7 @@ test('the snapshot of an operation whose long read failed is one of long reads',
   })
   const request = { sender: 'a', report: () => undefined } as unknown as RequestContext
   const run = runConsistently(request, async ({ database }) => {
-    await Promise.all([1, 2].map(() => database.query({ name: 'short', text: '', source: 'all vaults' }, [])))
+    await Promise.all([1, 2].map(() => database.query({ name: 'short', text: '', dependsOn: 'all vaults' }, [])))
     await database.query(failing, [])
   })
   await expect(run).rejects.toThrow('the snapshot')

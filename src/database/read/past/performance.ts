@@ -39,7 +39,7 @@ const seriesOfChunk = 1
  */
 const daysOfVaults: Read = {
   name: 'days_of_vaults',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'key', maxKeys: seriesOfChunk },
   isLong: true,
   text: `select address as key, updated_at::float8 as "newestTs", found.days, ${dataVersion}
@@ -57,7 +57,7 @@ const daysOfVaults: Read = {
  */
 const daysOfStrategies: Read = {
   name: 'days_of_strategies',
-  source: 'catalogue',
+  dependsOn: 'catalogue',
   batching: { kind: 'keyed', keyProperty: 'key', maxKeys: maxSeries },
   isLong: true,
   text: `select strategy.id as key, (coalesce(figures_day, -1) + 1) * 86400::float8 as "newestTs", found.days, ${dataVersion}

@@ -22,7 +22,7 @@ const stateCodec = modelCodec<MarkRow, StoredState>((c) => ({ key: c.key, state:
 
 const markStates: Read = {
   name: 'mark_states',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'key' },
   text: `select list.key, found.encoded, ${dataVersion} from ${namedMoments}
     cross join lateral (select ${stateCodec.aggregate} as encoded

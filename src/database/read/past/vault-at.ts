@@ -77,7 +77,7 @@ const momentCodec = modelCodec<MomentRows, StoredMoment>((c) => ({
 
 const vaultsAt: Read = {
   name: 'vaults_at',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'key' },
   text: `select list.key, found.encoded, ${dataVersion} from ${namedMoments}
     cross join lateral (select ${momentCodec.aggregate} as encoded
@@ -164,7 +164,7 @@ function newestMark({ pointTs, state, layout }: StoredMoment, markedAt: number |
 
 const historyStarts: Read = {
   name: 'history_since',
-  source: 'named vaults',
+  dependsOn: 'named vaults',
   batching: { kind: 'keyed', keyProperty: 'vault' },
   text: `select address as vault, coalesce(history_since, updated_at)::float8 as "since", ${dataVersion}
     from vault where address = any($1::text[])`,

@@ -27,7 +27,7 @@ const talliesOf: Record<Scope, { readonly from: string; readonly parameters: num
 function countStatement(scope: Scope): Read {
   return {
     name: `vault_count${scope === 'all' ? '' : `_of_${scope}`}`,
-    source: 'all vaults',
+    dependsOn: 'all vaults',
     batching: { kind: 'keyed', keyProperty: 'list' },
     text: `select list.strategy as list, counted.count, ${dataVersion} from ${namedLists}
       cross join lateral (select coalesce(sum(${ofStatuses}), 0)::integer as count ${talliesOf[scope].from}) counted`,

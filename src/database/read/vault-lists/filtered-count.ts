@@ -68,7 +68,7 @@ const byPool = `with asked as materialized (select ${askedColumns}, ${unused}),
 function countStatement(lookup: Lookup): Read {
   return {
     name: `vault_count_by_${lookup.replaceAll(' ', '_')}`,
-    source: 'all vaults',
+    dependsOn: 'all vaults',
     batching: { kind: 'keyed', keyProperty: 'list' },
     isLong: true,
     text: lookup === 'pool' ? byPool : listByList(countsOf[lookup]),

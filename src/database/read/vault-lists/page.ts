@@ -87,7 +87,7 @@ function pageStatement(name: string, { path, scope, orderBy, direction }: PageKi
   )
   return {
     name,
-    source: 'all vaults',
+    dependsOn: 'all vaults',
     batching: { kind: 'keyed', keyProperty: 'list', maxKeys: maxLists },
     isLong: isFiltered,
     text: `${select} from ${namedLists}

@@ -8,7 +8,7 @@ export interface CompiledField {
   readonly definition: GraphQLField<unknown, unknown>
   readonly node: FieldNode
   /** Its resolver; null for the default one, which returns a property of the parent. */
-  readonly resolve: ((source: unknown, args: Record<string, unknown>, context: unknown) => unknown) | null
+  readonly resolve: ((parent: unknown, args: Record<string, unknown>, context: unknown) => unknown) | null
   /** Its arguments; null if they use variables, and are computed in each run. */
   readonly args: Record<string, unknown> | null
   readonly write: OutputWriter
@@ -85,15 +85,15 @@ export function onceEach(write: OutputWriter): OutputWriter {
 
 /** Returns a writer of objects with these fields. */
 export function objectOf(fields: readonly CompiledField[]): OutputWriter {
-  return (source, run) => {
+  return (parent, run) => {
     let text = '{'
     let pieces: OutputText[] | undefined
     for (const { label, definition, node, resolve, args, write } of fields) {
       text += label
       const value =
         resolve === null
-          ? (source as Readonly<Record<string, unknown>>)[definition.name]
-          : resolve(source, args ?? getArgumentValues(definition, node, run.variables), run.context)
+          ? (parent as Readonly<Record<string, unknown>>)[definition.name]
+          : resolve(parent, args ?? getArgumentValues(definition, node, run.variables), run.context)
       // The default resolver calls a method with the arguments of a resolver, including `info`.
       if (resolve === null && typeof value === 'function') throw new Unexpected()
       if (value instanceof Promise) {

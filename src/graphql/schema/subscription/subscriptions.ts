@@ -6,10 +6,10 @@ import { Meta } from '../meta.ts'
 import { loadVault, VaultType } from '../vault.ts'
 
 /**
- * Placeholder for the event source of each field: http/live runs the operation once per event, and writes one result to
+ * Placeholder for the events of each field: http/live runs the operation once per event, and writes one result to
  * all its subscribers.
  */
-function noSource(): AsyncIterable<never> {
+function noEvents(): AsyncIterable<never> {
   throw new Error('Subscriptions are run event by event.')
 }
 
@@ -43,7 +43,7 @@ builder.subscriptionFields((t) => ({
     nullable: true,
     description: 'The vault at an address, at once and on each change of the result; null while none is known.',
     args: { address: t.arg({ type: 'Address', required: true, description: 'Address of the vault.' }) },
-    subscribe: noSource,
+    subscribe: noEvents,
     resolve: (_, { address }, context) => loadVault(context, address, null),
   }),
   ledger: t.field({
@@ -60,13 +60,13 @@ builder.subscriptionFields((t) => ({
         description: 'Only rows after this cursor, or after this data version; without it, only rows from now on.',
       }),
     },
-    subscribe: noSource,
+    subscribe: noEvents,
     resolve: (row: StreamedRow) => row,
   }),
   meta: t.field({
     type: Meta,
     description: 'How new the data is, at once and after each commit.',
-    subscribe: noSource,
+    subscribe: noEvents,
     resolve: (_, __, context) => {
       context.origin.isCacheable = false
       return context.data

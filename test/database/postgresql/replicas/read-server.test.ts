@@ -19,13 +19,13 @@ describe.runIf(postgresUrl !== undefined)('a server that is lost', () => {
     const [begun, ended] = [deferred(), deferred()]
     const first = server.snapshot(async (reader) => {
       const text = 'select 1 as one'
-      await reader.read({ name: 'one', text, source: 'catalogue' }, [])
+      await reader.read({ name: 'one', text, dependsOn: 'catalogue' }, [])
       begun.resolve()
       await ended.promise
     })
     await begun.promise
     const waiting = server.snapshot(async (reader) => {
-      await reader.read({ name: 'one', text: 'select 1 as one', source: 'catalogue' }, [])
+      await reader.read({ name: 'one', text: 'select 1 as one', dependsOn: 'catalogue' }, [])
     })
     const outcome = waiting.catch((error: unknown) => error)
     const destroyed = server.destroy()
