@@ -144,14 +144,15 @@ export class PreparedOperation {
   ): Promise<ExecutionResult> {
     const compiled = this.compiledFor(coerced, body)
     const { responseCharacters } = this.#limits
-    const most = event === undefined ? responseCharacters : Math.min(responseCharacters, liveLimits.responseCharacters)
+    const maxCharacters =
+      event === undefined ? responseCharacters : Math.min(responseCharacters, liveLimits.responseCharacters)
     if (compiled !== null) {
       try {
-        const data: object = await compiled.run(event?.value, contextValue, coerced, most)
+        const data: object = await compiled.run(event?.value, contextValue, coerced, maxCharacters)
         return { data: data as Record<string, unknown> }
       } catch (error) {
         if (signal?.aborted === true) throw error
-        if (error instanceof TooLong) return { errors: [tooLongResponse(error.characters, most)] }
+        if (error instanceof TooLong) return { errors: [tooLongResponse(error.characters, maxCharacters)] }
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
@@ -163,8 +164,8 @@ export class PreparedOperation {
     // graphql-js cannot write the body of a REST response: only its errors are used.
     if (compiled !== null && body !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
-    const length = lengthOfText(result.data, most)
-    return length > most ? { errors: [tooLongResponse(length, most)] } : result
+    const length = lengthOfText(result.data, maxCharacters)
+    return length > maxCharacters ? { errors: [tooLongResponse(length, maxCharacters)] } : result
   }
 
   /** Number of fields of all compiled variants. */

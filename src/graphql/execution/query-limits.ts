@@ -45,7 +45,7 @@ export function checkText(text: string, limits: QueryLimits): GraphQLError | nul
  * @returns error of the limit that it exceeds, or null
  */
 export function checkFields(document: DocumentNode, limits: QueryLimits): GraphQLError | null {
-  let [most, longest] = [0, 0]
+  let [mostRepeats, longest] = [0, 0]
   const fragments = new Map<string, FragmentDefinitionNode>()
   for (const node of document.definitions) {
     if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node)
@@ -54,14 +54,14 @@ export function checkFields(document: DocumentNode, limits: QueryLimits): GraphQ
     if (selectionSet === undefined) return
     const names = new Names(fragments)
     names.add(selectionSet)
-    most = Math.max(most, names.maxRepeats)
+    mostRepeats = Math.max(mostRepeats, names.maxRepeats)
   }
   const enterField = (field: FieldNode): void => {
     longest = Math.max(longest, field.alias?.value.length ?? 0)
     enter(field)
   }
   visit(document, { OperationDefinition: enter, FragmentDefinition: enter, Field: enterField })
-  return over(limits, 'repeats', most) ?? over(limits, 'aliasCharacters', longest)
+  return over(limits, 'repeats', mostRepeats) ?? over(limits, 'aliasCharacters', longest)
 }
 
 /** Counts the field names of a selection, including those in its fragments, each fragment once. */
@@ -107,9 +107,9 @@ export function tooOftenMerged(): GraphQLError {
 }
 
 /** Returns the error of an operation whose response is longer than the limit. */
-export function tooLongResponse(figure: number, most: number): GraphQLError {
+export function tooLongResponse(figure: number, maxCharacters: number): GraphQLError {
   const advice = ' It has long texts often: ask for fewer of them, or for some in another query.'
-  return excess({ responseCharacters: most }, 'responseCharacters', figure, advice)
+  return excess({ responseCharacters: maxCharacters }, 'responseCharacters', figure, advice)
 }
 
 /** Returns the error of an operation whose cost exceeds the limit. */
@@ -151,9 +151,9 @@ function over(limits: QueryLimits, bound: Bound, figure: number): GraphQLError |
 }
 
 function excess<Of extends Bound>(limits: Pick<QueryLimits, Of>, bound: Of, figure: number, advice = ''): GraphQLError {
-  const most = limits[bound]
-  return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${most} are answered.${advice}`, {
-    extensions: { code: 'QUERY_OVER_BOUND', bound, figure, most, http: { status: 400 } },
+  const limit = limits[bound]
+  return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${limit} are answered.${advice}`, {
+    extensions: { code: 'QUERY_OVER_BOUND', bound, figure, most: limit, http: { status: 400 } },
   })
 }
 
@@ -172,13 +172,13 @@ function countLines(text: string): number {
 
 /**
  * Counts the tokens of a document up to its first syntax error, where the parser stops.
- * @param most counting also stops after one more than this
+ * @param maxTokens counting also stops after one more than this
  */
-export function countTokens(text: string, most = Infinity): number {
+export function countTokens(text: string, maxTokens = Infinity): number {
   const lexer = new Lexer(new Source(text))
   let tokens = 0
   try {
-    while (tokens <= most && lexer.advance().kind !== TokenKind.EOF) tokens++
+    while (tokens <= maxTokens && lexer.advance().kind !== TokenKind.EOF) tokens++
   } catch {
     return tokens
   }

@@ -25,7 +25,7 @@ export function requireWithin(argument: string, value: number, { min, max }: Bou
 
 /**
  * Returns the distinct values of a filter; null if there is no filter.
- * @param most maximum number of values, including repeated ones
+ * @param max maximum number of values, including repeated ones
  * @throws {InvalidArgument} if there are more
  */
 export function distinct<Value>(
@@ -38,7 +38,7 @@ export function distinct<Value>(
 
 /**
  * Checks the number of values.
- * @throws {InvalidArgument} if there are more values than `most`
+ * @throws {InvalidArgument} if there are more values than `max`
  */
 export function requireAtMost<Value>(argument: string, values: readonly Value[], max: number): readonly Value[] {
   if (values.length <= max) return values

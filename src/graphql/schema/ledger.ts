@@ -137,6 +137,6 @@ function isLedgerKey(parts: unknown[]): parts is [number, number, string] {
 }
 
 /** The sort key of a row is computed from its block: a negative one could exceed the range of the database. */
-function isIntegerUpTo(most: number, value: unknown): boolean {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most
+function isIntegerUpTo(max: number, value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max
 }

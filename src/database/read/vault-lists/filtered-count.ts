@@ -18,25 +18,25 @@ import { parameters } from './ranges.ts'
 /** The index by which vaults are looked up, each of which is visited. */
 type Lookup = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
 
-const most = maxCountedVaults + 1
+const maxVisited = maxCountedVaults + 1
 
 const ofValue = (scope: Scope): string =>
-  `select count(*) as count, count(*) as visited from (${idsByValue(scope, most)}) found`
+  `select count(*) as count, count(*) as visited from (${idsByValue(scope, maxVisited)}) found`
 
 const countsOf: Record<Exclude<Lookup, 'pool'>, string> = {
   owner: `select count(*) filter (where ${matchesAll}) as count, count(*) as visited from (
     select vault.* from unnest(asked.owners) as wanted(owner) cross join lateral (
-      (select * from vault where not owner_is_large and owner = wanted.owner limit ${most})
+      (select * from vault where not owner_is_large and owner = wanted.owner limit ${maxVisited})
       union all
-      (select * from vault where owner_is_large and owner = wanted.owner limit ${most})) vault limit ${most}) vault`,
-  'pool alone': `select count(distinct id) as count, count(*) as visited from (${idsByPool(most)}) found`,
+      (select * from vault where owner_is_large and owner = wanted.owner limit ${maxVisited})) vault limit ${maxVisited}) vault`,
+  'pool alone': `select count(distinct id) as count, count(*) as visited from (${idsByPool(maxVisited)}) found`,
   'value of all': ofValue('all'),
   'value of a strategy': ofValue('strategy'),
 }
 
 /** Parameters of pages that a count does not have. */
 const unused = '($3::text, $4::text, $5::integer)'
-const counted = `coalesce(counted.count, 0)::integer as count, counted.visited >= ${most} as "isCut", ${dataVersion}`
+const counted = `coalesce(counted.count, 0)::integer as count, counted.visited >= ${maxVisited} as "isCut", ${dataVersion}`
 
 /** Counts each list separately. */
 const listByList = (counts: string): string => `select list.strategy as list, ${counted} from ${namedLists}
@@ -49,7 +49,7 @@ const byStrategy = `select vault.strategy_id, count(*) as count`
  * they are a quarter of these or more, which takes less for each. A full join cannot become a join of another kind.
  */
 const byPool = `with asked as materialized (select ${askedColumns}, ${unused}),
-    repeated as materialized (select found.id from asked cross join lateral (${idsByPool(most)}) found),
+    repeated as materialized (select found.id from asked cross join lateral (${idsByPool(maxVisited)}) found),
     chosen as materialized (select 4 * count(*) > (select sum(${vaultStatuses.join(' + ')}) from strategy_tally) as are_many from repeated),
     counts as materialized (
       select counts.* from (select from chosen where not are_many) one cross join lateral (

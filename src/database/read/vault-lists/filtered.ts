@@ -62,16 +62,16 @@ const isOfPair = 'a = pair.a and b = pair.b and (a, b) >= (pair.a, pair.b) and (
  * Selects the ids of vaults by their positions, some of them repeatedly. The order makes the planner use an index, whatever the
  * statistics of a pair.
  */
-export function idsByPool(most: number): string {
+export function idsByPool(maxRows: number): string {
   const pools = (condition: string, order: string): string => `cross join lateral (
-    select vault_id from vault_pool where ${condition} order by ${order} limit ${most}) pool`
+    select vault_id from vault_pool where ${condition} order by ${order} limit ${maxRows}) pool`
   return `select vault_id as id from (
       select vault_id from ${pairs} ${pools(isOfPair, 'a, b, venue, vault_id')} where asked.venues is null
       union all
       select vault_id from ${venues} ${pools('venue = place.venue', 'venue, vault_id')} where asked.pair_a is null
       union all
       select vault_id from ${pairs} cross join ${venues}
-        ${pools(`${isOfPair} and venue = place.venue`, 'a, b, venue, vault_id')}) found limit ${most}`
+        ${pools(`${isOfPair} and venue = place.venue`, 'a, b, venue, vault_id')}) found limit ${maxRows}`
 }
 
 const bytes = bytesOf('vault.address')
@@ -86,13 +86,13 @@ const inRange = `(vault.value_usd, ${bytes}) >= (asked.gte, ''::bytea)
  * Selects the ids of vaults by their value, of the strategies of a list where it has any. The order makes the planner use the
  * index by value: in any other order it may read many vaults of other values first.
  */
-export function idsByValue(scope: Scope, most: number): string {
+export function idsByValue(scope: Scope, maxRows: number): string {
   const { from, equal } = partsOf[scope === 'strategy' ? 'strategy' : 'all']
   const ranges = vaultStatuses.map(
     (status) => `(select id from vault where ${equal} status = '${status}' and '${status}' = any(asked.statuses)
-      and ${inRange} order by value_usd, ${bytes} limit ${most})`,
+      and ${inRange} order by value_usd, ${bytes} limit ${maxRows})`,
   )
-  return `select found.id from ${from} cross join lateral (${ranges.join(' union all ')}) found limit ${most}`
+  return `select found.id from ${from} cross join lateral (${ranges.join(' union all ')}) found limit ${maxRows}`
 }
 
 /**
@@ -102,9 +102,9 @@ export function idsByValue(scope: Scope, most: number): string {
  */
 export function filteredInScope(scope: Scope, sql: OrderSql): string {
   const end = `order by ${sql.orderBy} ${pageExtent.limit}`
-  const few = (ids: string, way: string, condition: string): string => `
+  const few = (ids: string, method: string, condition: string): string => `
     select vault.*, ${sql.addressBytes} as address_bytes, 0::bigint as place, false as is_last, true as is_match
-    from (select distinct id from ${ids} where (select way from chosen) = '${way}') found
+    from (select distinct id from ${ids} where (select method from chosen) = '${method}') found
       cross join lateral (select * from vault where vault.id = found.id offset 0) vault
     where ${condition} and ${sql.afterCursor} ${end}`
   // Vaults that are found by their positions need no second test of their positions.
@@ -114,7 +114,7 @@ export function filteredInScope(scope: Scope, sql: OrderSql): string {
       by_value as materialized (${idsByValue(scope, maxSorted + 1)}),
       chosen as materialized (select case
         when asked.is_by_pool and (select count(*) from by_pool) <= ${maxSorted} then 'pool'
-        when asked.is_by_value and (select count(*) from by_value) <= ${maxSorted} then 'value' else 'order' end as way)
+        when asked.is_by_value and (select count(*) from by_value) <= ${maxSorted} then 'value' else 'order' end as method)
     select * from ((${byPool}) union all (${byValue}) union all (${scanned(scope, sql, end)})) vault ${end}`
 }
 
@@ -124,13 +124,13 @@ function scanned(scope: Scope, sql: OrderSql, end: string): string {
   const tested = (vaults: string): string =>
     `select vault.*, test.is_match from (${vaults}) vault cross join lateral (select ${isOfValueAndPool} as is_match offset 0) test
       where is_match or is_last ${end}`
-  const ordered = inOrder(equal, sql, { most: maxScanned, limit: `limit ${each}` })
+  const ordered = inOrder(equal, sql, { maxRows: maxScanned, limit: `limit ${each}` })
   const ranked = `select ranked.*, place = ${each} as is_last from (
     select vault.*, row_number() over (order by ${sql.orderBy}) as place from (${ordered}) vault) ranked`
-  const parts = `select vault.* from (select from chosen where way = 'order') one cross join ${from}
+  const parts = `select vault.* from (select from chosen where method = 'order') one cross join ${from}
     cross join lateral (${tested(ranked)}) vault ${end}`
   if (scope !== 'owner') return parts
   const few = tested(`select vault.*, 0::bigint as place, false as is_last from (${ofSmallOwners(sql)}) vault`)
   return `select * from ((${parts}) union all (
-    select vault.* from (select from chosen where way = 'order') one cross join lateral (${few}) vault)) vault ${end}`
+    select vault.* from (select from chosen where method = 'order') one cross join lateral (${few}) vault)) vault ${end}`
 }

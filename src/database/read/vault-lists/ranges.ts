@@ -26,7 +26,7 @@ const owners = `unnest((select ${parameters.owner}::text[])) as wanted(owner)`
 /** The part of the ranges of an index that is selected. */
 export interface Extent {
   /** Limit of each range, a number that the planner knows: it then reads the index in order, and does not sort all rows. */
-  readonly most: number
+  readonly maxRows: number
   /** LIMIT clause of the ranges together. */
   readonly limit: string
   /** Further condition of the rows of a range, which its index bounds; begins with AND. */
@@ -34,18 +34,18 @@ export interface Extent {
 }
 
 /** The rows of a page. */
-export const pageExtent: Extent = { most: maxPageRows, limit: `limit (select ${parameters.limit}::integer)` }
+export const pageExtent: Extent = { maxRows: maxPageRows, limit: `limit (select ${parameters.limit}::integer)` }
 
 /**
  * Selects vaults in order from one index, whose columns are those of `equal`, the status and the order. The ranges of its
  * statuses are merged lazily (Merge Append): as many rows are read as are returned, and one more for each status.
  */
-export function inOrder(equal: string, sql: OrderSql, { most, limit, bounds = '' }: Extent): string {
+export function inOrder(equal: string, sql: OrderSql, { maxRows, limit, bounds = '' }: Extent): string {
   const { addressBytes, afterCursor, orderBy, orderByIndex } = sql
   const rangeOf = (status: VaultStatus): string => `(
     select vault.*, ${addressBytes} as address_bytes from vault
     where ${equal} status = '${status}' and '${status}' = any(asked.statuses) and ${afterCursor} ${bounds}
-    order by ${orderByIndex} limit ${most})`
+    order by ${orderByIndex} limit ${maxRows})`
   return `select * from (${vaultStatuses.map(rangeOf).join(' union all ')}) vault order by ${orderBy} ${limit}`
 }
 

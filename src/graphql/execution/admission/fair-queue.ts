@@ -12,8 +12,8 @@ interface Client<Entry> {
 /** Returns the first item of the greatest number; undefined if there is none. */
 function maxBy<Item>(items: Iterable<Item>, numberOf: (item: Item) => number): Item | undefined {
   let greatest: Item | undefined
-  let most = -Infinity
-  for (const item of items) if (numberOf(item) > most) [greatest, most] = [item, numberOf(item)]
+  let greatestNumber = -Infinity
+  for (const item of items) if (numberOf(item) > greatestNumber) [greatest, greatestNumber] = [item, numberOf(item)]
   return greatest
 }
 

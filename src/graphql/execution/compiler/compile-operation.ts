@@ -81,18 +81,18 @@ class Compiler {
 
   /**
    * Compiles the selections of an object type.
-   * @param way path of response keys to the body; empty if this object does not contain it
+   * @param pathToBody path of response keys to the body; empty if this object does not contain it
    */
   object(
     type: GraphQLObjectType,
     selectionSets: readonly SelectionSetNode[],
-    way: readonly string[] = [],
+    pathToBody: readonly string[] = [],
   ): OutputWriter {
     if (type.isTypeOf != null) throw new NotCompilable()
     return objectOf(
       Array.from(this.collect(type, selectionSets), ([key, same], index) => {
         const label = `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
-        return { label, ...this.#field(type, same, key === way[0] ? way.slice(1) : null) }
+        return { label, ...this.#field(type, same, key === pathToBody[0] ? pathToBody.slice(1) : null) }
       }),
     )
   }
@@ -119,30 +119,35 @@ class Compiler {
 
   /**
    * Compiles a field.
-   * @param way the remaining path to the body; null if it does not include this field
+   * @param pathToBody the remaining path to the body; null if it does not include this field
    */
   #field(
     parent: GraphQLObjectType,
     nodes: readonly FieldNode[],
-    way: readonly string[] | null,
+    pathToBody: readonly string[] | null,
   ): Omit<CompiledField, 'label'> {
     const [node] = nodes as [FieldNode]
     if (++this.fields > operationCacheLimits.fields) throw new NotCompilable()
     if (node.name.value === '__typename') return typeNameField(parent.name, node)
     const field = parent.getFields()[node.name.value]
     if (field === undefined) throw new NotCompilable()
-    const write = this.#write(field.type, nodes, way ?? [])
+    const write = this.#write(field.type, nodes, pathToBody ?? [])
     return {
       definition: field,
       node,
       resolve: resolverOf(field),
       args: constantArguments(field, node),
-      write: way?.length === 0 ? asBody(write) : write,
+      write: pathToBody?.length === 0 ? asBody(write) : write,
     }
   }
 
-  #write(type: GraphQLOutputType, nodes: readonly FieldNode[], way: readonly string[], isItem = false): OutputWriter {
-    const write = this.#writeNonNull(isNonNullType(type) ? type.ofType : type, nodes, way, isItem)
+  #write(
+    type: GraphQLOutputType,
+    nodes: readonly FieldNode[],
+    pathToBody: readonly string[],
+    isItem = false,
+  ): OutputWriter {
+    const write = this.#writeNonNull(isNonNullType(type) ? type.ofType : type, nodes, pathToBody, isItem)
     return nullable(write, isNonNullType(type))
   }
 
@@ -150,15 +155,16 @@ class Compiler {
   #writeNonNull(
     type: GraphQLOutputType,
     nodes: readonly FieldNode[],
-    way: readonly string[],
+    pathToBody: readonly string[],
     isItem: boolean,
   ): OutputWriter {
     if (isListType(type)) return listOf(this.#write(type.ofType, nodes, [], true))
     if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.wordOf) : leafOf(type)
     const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
-    if (isInterfaceType(type) && way.length === 0) return this.#interface(type, selectionSets)
+    if (isInterfaceType(type) && pathToBody.length === 0) return this.#interface(type, selectionSets)
     if (!isObjectType(type)) throw new NotCompilable()
-    const write = way.length === 0 ? this.#known(type, selectionSets) : this.object(type, selectionSets, way)
+    const write =
+      pathToBody.length === 0 ? this.#known(type, selectionSets) : this.object(type, selectionSets, pathToBody)
     // The items of a list are seldom equal, and an object without nested objects is written as fast as it is looked up.
     return isItem || !selectionSets.some(isNested) ? write : onceEach(write)
   }

@@ -17,15 +17,15 @@ export function resultText(result: SentResult): string {
 
 /**
  * Returns the length of the JSON text of a value without escapes and punctuation. Counting stops once the length
- * exceeds `most`.
+ * exceeds `maxLength`.
  */
-export function lengthOfText(value: unknown, most: number): number {
+export function lengthOfText(value: unknown, maxLength: number): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 1
   let length = 0
   for (const [key, each] of Object.entries(value)) {
-    length += (Array.isArray(value) ? 0 : key.length) + lengthOfText(each, most - length)
-    if (length > most) break
+    length += (Array.isArray(value) ? 0 : key.length) + lengthOfText(each, maxLength - length)
+    if (length > maxLength) break
   }
   return length
 }

@@ -210,11 +210,11 @@ function fieldCost(
 
 /** Adds costs; the path to the most expensive field is that of the most expensive part. */
 function sumOf(costs: readonly QueryCost[]): QueryCost {
-  let most = free
+  let largest = free
   let cost = 0
   for (const part of costs) {
     cost += part.cost
-    if (part.cost > most.cost) most = part
+    if (part.cost > largest.cost) largest = part
   }
-  return { cost, mostExpensive: most.mostExpensive }
+  return { cost, mostExpensive: largest.mostExpensive }
 }

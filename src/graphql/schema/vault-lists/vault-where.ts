@@ -56,8 +56,8 @@ export interface WhereArgument {
  * @throws {InvalidArgument} if it has too many values, or an empty range
  */
 export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
-  const texts = (argument: 'strategy' | 'venue', most: number): string[] | null =>
-    distinct(argument, where?.[argument], most)?.map((text) => searchable(argument, text)) ?? null
+  const texts = (argument: 'strategy' | 'venue', maxValues: number): string[] | null =>
+    distinct(argument, where?.[argument], maxValues)?.map((text) => searchable(argument, text)) ?? null
   return {
     status: distinct('status', where?.status, vaultStatuses.length),
     strategy: texts('strategy', maxFilterValues),
