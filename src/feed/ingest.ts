@@ -21,7 +21,7 @@ import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
 import { advanceState, CommitsLost } from './feed-position.ts'
 import { requireApplied } from './projector/projector.ts'
-import { createReachRecorder } from './reach.ts'
+import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
 import { readSegments } from './read-ahead.ts'
 import type { Source } from './reading/source.ts'
@@ -66,12 +66,12 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   let run: Run = { summary: emptySummary(), countedAfter: 0, isFirstFile: true, ...beginningOf(source) }
   const line = (): number => run.expected.lastPosition?.line ?? run.source.start.line
   const check = (): Promise<void> => requireApplied(database, source.name, run.expected)
-  const reach = nowSeconds && createReachRecorder({ database, feed: source.name, line, nowSeconds, check })
+  const recorder = nowSeconds && createReadUntilRecorder({ database, feed: source.name, line, nowSeconds, check })
   const checkpoints = new Checkpoints()
   try {
     for (let next: Run | null = run; next !== null; next = await ingestSource(options, run, checkpoints)) {
       run = next
-      run.source.onEnd?.(async (end) => reach?.atEnd(end))
+      run.source.onEnd?.(async (end) => recorder?.atEnd(end))
       run.source.useProgress?.(async (addresses) => {
         const read = (): Promise<VaultProgress[]> => readVaultProgress(database, addresses)
         return (await retryDuringOutage(read, options.outageObserver, options.signal)) ?? []
@@ -80,7 +80,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
     return run.summary
   } finally {
     await run.source.close?.()
-    await reach?.settled()
+    await recorder?.settled()
   }
 }
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { readFeedPosition, saveFeedReach } from '../../src/database/write/feed.ts'
+import { readFeedPosition, saveReadUntil } from '../../src/database/write/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import type { Summary } from '../../src/feed/checkpoints.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
@@ -320,7 +320,7 @@ describe('how far a feed was read', () => {
     const { name, line } = (await database.prisma.feed.findFirst()) ?? { name: '', line: 0n }
     for (const timestamp of [midnight + 50, midnight + 20]) {
       const reach = { readUntil: timestamp, block: { number: 7, hash: '0x07', timestamp } }
-      await saveFeedReach(database, name, Number(line), reach)
+      await saveReadUntil(database, name, Number(line), reach)
     }
     expect(Number((await database.prisma.feed.findFirst())?.readUntil)).toBe(midnight + 50)
   })

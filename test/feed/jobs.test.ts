@@ -12,7 +12,7 @@ import { BadFact } from '../../src/feed/errors.ts'
 import { CommitsLost } from '../../src/feed/feed-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
-import { gathered } from '../../src/feed/gather.ts'
+import { listsUntilPause } from '../../src/feed/lists-until-pause.ts'
 import { segmentsIn, segmentsOf } from '../../src/feed/jobs/segments.ts'
 import { subjectsOf } from '../../src/feed/jobs/subjects.ts'
 import { createWriter, type Writer } from '../../src/feed/jobs/writer.ts'
@@ -170,7 +170,7 @@ describe('gathered items', () => {
     }
     const lists: string[][] = []
     const read = async (): Promise<void> => {
-      for await (const list of gathered(source(), () => 1, 3)) lists.push(list)
+      for await (const list of listsUntilPause(source(), () => 1, 3)) lists.push(list)
     }
     await expect(read()).rejects.toThrow('cut')
     expect(lists).toEqual([['1', '2', '3'], ['4', '5'], ['6']])

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { saveFeedReach } from '../../src/database/write/feed.ts'
+import { saveReadUntil } from '../../src/database/write/feed.ts'
 import { createResponseCache } from '../../src/http/cache/response-cache.ts'
 import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -18,9 +18,9 @@ beforeAll(async () => {
   await apply(database, [], named('/srv/a/feed.ndjson'))
   await apply(database, [], named('/srv/b/feed.ndjson'))
   const block = { number: 5_000_000_000, hash: `0x${'ab'.repeat(32)}`, timestamp: midnight + 20 }
-  await saveFeedReach(database, '/srv/b/feed.ndjson', 1, { readUntil: midnight + 20, block })
+  await saveReadUntil(database, '/srv/b/feed.ndjson', 1, { readUntil: midnight + 20, block })
   // It is at another line than the one that was read to.
-  await saveFeedReach(database, '/srv/a/feed.ndjson', 2, { readUntil: midnight + 20, block: null })
+  await saveReadUntil(database, '/srv/a/feed.ndjson', 2, { readUntil: midnight + 20, block: null })
 })
 beforeEach(() => void database.takeStatements())
 

@@ -84,7 +84,7 @@ export function isSamePosition(one: FeedPosition | null, other: FeedPosition | n
 }
 
 /** How far the source of a feed has been read without finding further facts. */
-export interface FeedReach {
+export interface FeedReadUntil {
   /** Unix seconds: by the clock, or the time of the newest block. */
   readonly readUntil: number
   /** The newest block that was read, for a source that reads a chain. */
@@ -133,11 +133,11 @@ const updateReach: Statement = {
  * Writes how far the source of a feed has been read. Appends no commit to the log, because no cached response changes.
  * @param line line of the feed's position; without effect where the stored line differs
  */
-export function saveFeedReach(
+export function saveReadUntil(
   database: Pick<Database, 'transaction'>,
   name: string,
   line: number,
-  { readUntil, block }: FeedReach,
+  { readUntil, block }: FeedReadUntil,
 ): Promise<void> {
   const { number = null, hash = null, timestamp = null } = block ?? {}
   return database.transaction((transaction) => {

@@ -1,5 +1,5 @@
 import { maxBatchLines, sizeInLines } from '../batch.ts'
-import { gathered } from '../gather.ts'
+import { listsUntilPause } from '../lists-until-pause.ts'
 import type { Line } from '../reading/lines.ts'
 import { newOwner, type Subjects, subjectsOf } from './subjects.ts'
 
@@ -19,7 +19,9 @@ const minRoundLines = 400
  */
 export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): AsyncGenerator<LineSegment, void> {
   if (jobs < 2) for await (const lines of lists) yield { lines, parts: null }
-  else for await (const some of gathered(lists, sizeInLines, jobs * maxBatchLines)) yield* segmentsOf(some.flat(), jobs)
+  else
+    for await (const some of listsUntilPause(lists, sizeInLines, jobs * maxBatchLines))
+      yield* segmentsOf(some.flat(), jobs)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import type { FeedPosition } from '../../database/write/feed.ts'
 import { UnrepeatableFeed } from '../errors.ts'
-import type { SourceEnd } from '../reach.ts'
+import type { SourceEnd } from '../read-until.ts'
 import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {

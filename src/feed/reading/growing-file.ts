@@ -1,6 +1,6 @@
 import { type FileHandle, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { SourceEnd } from '../reach.ts'
+import type { SourceEnd } from '../read-until.ts'
 import type { ContentReader } from './content-reader.ts'
 import type { InPlaceChanges } from './in-place-changes.ts'
 import { openIfThere } from './open-file.ts'

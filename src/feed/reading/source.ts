@@ -5,12 +5,12 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
-import { gathered } from '../gather.ts'
+import { listsUntilPause } from '../lists-until-pause.ts'
 import { atBeginning, isAhead, startOf } from './file-position.ts'
 import { type LastLineRules, type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
-import type { SourceEnd } from '../reach.ts'
+import type { SourceEnd } from '../read-until.ts'
 import { chunkBytes, countBytes, decompress, noProgress, type Progress } from './decompress.ts'
 
 /** A source of facts: a feed as bytes, or facts of a producer in this process. */
@@ -160,7 +160,7 @@ export function inFullChunks(source: ByteSource): ByteSource {
 }
 
 async function* joined(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const some of gathered(chunks, ({ length }) => length, chunkBytes)) yield Buffer.concat(some)
+  for await (const some of listsUntilPause(chunks, ({ length }) => length, chunkBytes)) yield Buffer.concat(some)
 }
 
 async function* abortable(signal: AbortSignal, input: Readable): AsyncGenerator<Buffer> {

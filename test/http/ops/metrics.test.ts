@@ -9,7 +9,7 @@ import { createLog } from '../../../src/cli/log.ts'
 import { type Gateway, serve } from '../../../src/cli/commands/serve.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Database } from '../../../src/database/database.ts'
-import { saveFeedReach } from '../../../src/database/write/feed.ts'
+import { saveReadUntil } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { type FactSource, inputSource } from '../../../src/feed/reading/source.ts'
@@ -309,7 +309,7 @@ describe('of the facts that came in', () => {
     const scraped = await (await served()).scrape()
     expect(scraped.value('vault_gateway_feed_position_block', { feed })).toBe(146_952_350)
     expect(scraped.samples('vault_gateway_feed_position_bytes').map(({ labels }) => labels['feed'])).not.toContain(feed)
-    await saveFeedReach(database, feed, 1, { readUntil: midnight, block: { ...block, number: 146_952_400 } })
+    await saveReadUntil(database, feed, 1, { readUntil: midnight, block: { ...block, number: 146_952_400 } })
     const later = await (await served()).scrape()
     expect(later.value('vault_gateway_feed_position_block', { feed })).toBe(146_952_400)
   })
@@ -413,7 +413,7 @@ test('the README of operations names each metric there is, with its labels, and 
   const source = { ...inputSource(Readable.from([Buffer.from(feedText([strategy('calm')]))])), name: 'feed.ndjson' }
   await ingest({ database, source })
   await ingest({ database, source: chainSource('chain 137', 1) })
-  await saveFeedReach(database, source.name, 1, { readUntil: midnight, block: null })
+  await saveReadUntil(database, source.name, 1, { readUntil: midnight, block: null })
   await (await get('/strategies')).text()
   const { metrics } = await vi.waitFor(async () => {
     const scraped = await scrape()

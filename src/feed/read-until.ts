@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts'
-import { type FeedReach, saveFeedReach } from '../database/write/feed.ts'
+import { type FeedReadUntil, saveReadUntil } from '../database/write/feed.ts'
 import { CommitsLost } from './feed-position.ts'
 
 /** Interval at which the end of a source is recorded, so that a quiet feed is not reported as late. */
@@ -12,11 +12,11 @@ export interface SourceEnd {
   /** Whether the source ends with an incomplete line, which is not applied. */
   readonly isWithinLine?: boolean
   /** The newest block that was read, for a source that reads a chain. */
-  readonly block?: NonNullable<FeedReach['block']>
+  readonly block?: NonNullable<FeedReadUntil['block']>
 }
 
-/** Options of {@link createReachRecorder}. */
-export interface ReachOptions {
+/** Options of {@link createReadUntilRecorder}. */
+export interface ReadUntilOptions {
   readonly database: Pick<Database, 'transaction'>
   readonly feed: string
   /** Returns the line of the expected position: nothing is recorded where the stored line differs. */
@@ -30,7 +30,7 @@ export interface ReachOptions {
 }
 
 /** Records how far a source has been read, independently of its facts. */
-export interface ReachRecorder {
+export interface ReadUntilRecorder {
   /**
    * Records the end of a source.
    * @throws {CommitsLost} when the database has lost applied facts
@@ -41,7 +41,13 @@ export interface ReachRecorder {
 }
 
 /** Creates a recorder that writes at most every 10 seconds. */
-export function createReachRecorder({ database, feed, line, nowSeconds, check }: ReachOptions): ReachRecorder {
+export function createReadUntilRecorder({
+  database,
+  feed,
+  line,
+  nowSeconds,
+  check,
+}: ReadUntilOptions): ReadUntilRecorder {
   let startedAt = -Infinity
   let writing: Promise<void> = Promise.resolve()
   return {
@@ -58,8 +64,8 @@ export function createReachRecorder({ database, feed, line, nowSeconds, check }:
       }
       if (isWithinLine) return
       const seenAt = Math.floor(nowSeconds() - (now - lookedAtMilliseconds) / 1000)
-      const reach = { readUntil: block?.timestamp ?? seenAt, block: block ?? null }
-      writing = saveFeedReach(database, feed, line(), reach).catch(() => undefined)
+      const end = { readUntil: block?.timestamp ?? seenAt, block: block ?? null }
+      writing = saveReadUntil(database, feed, line(), end).catch(() => undefined)
     },
     settled: () => writing,
   }

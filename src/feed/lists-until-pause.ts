@@ -9,7 +9,7 @@ const pauseMilliseconds = 20
  * @param sizeOf size of an item
  * @param fullSize size from which on a list is complete
  */
-export async function* gathered<Item>(
+export async function* listsUntilPause<Item>(
   items: AsyncIterable<Item>,
   sizeOf: (item: Item) => number,
   fullSize: number,
