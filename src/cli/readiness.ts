@@ -45,7 +45,7 @@ function ageOf(
   { stopped, waiting }: FeedConditions,
   causesOfReplica: readonly string[] = [],
 ): DataAge {
-  const { ageSeconds, newestTs } = data.currentStamp()
+  const { ageSeconds, newestTs } = data.currentState()
   return {
     dataAgeSeconds: ageSeconds,
     newestFactAgeSeconds: newestTs === null ? null : Math.max(0, Math.floor(Date.now() / 1000) - newestTs),

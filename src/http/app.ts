@@ -18,7 +18,7 @@ import { problem } from '../rest/problem.ts'
 import { Turns } from './async/turns.ts'
 import { DataVersions } from './cache/data-versions.ts'
 import { edgeRule } from './cache/edge.ts'
-import { type HeaderList, headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
+import { type HeaderList, headerList, negotiate, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
 import { exampleAddresses } from './graphql/example-address.ts'
 import { graphiqlContents, graphiqlPages } from './graphql/graphiql.ts'
@@ -28,7 +28,7 @@ import { graphqlPath } from './graphql/path.ts'
 import { type KnownOperations, persistedOperations } from './graphql/persisted-operations.ts'
 import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
-import { compose, type Exchange, type PathStages, type Reply } from './middleware.ts'
+import { compose, type Exchange, type PathStages, type HandlerResponse } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
@@ -177,20 +177,20 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
 
   /** Adds the headers of this exchange, and encodes the response for its client. */
   function addHeaders(
-    { request, trace, headers, stamp }: Exchange,
-    reply: Reply,
+    { request, trace, headers, stateAtStart }: Exchange,
+    reply: HandlerResponse,
   ): OutgoingResponse | Promise<OutgoingResponse> {
     if (reply instanceof StreamedResponse) {
-      const own = data.currentStamp().headers.concat(headers, 'x-request-id', trace.id)
+      const own = data.currentState().headers.concat(headers, 'x-request-id', trace.id)
       const head = { status: 200, headers: headerList(reply.headers).concat(own), bytes: null }
       if (request.method !== 'HEAD') return { ...head, stream: reply.begin }
       reply.begin(null)
       return head
     }
-    const shared = stamp !== null && reply.status === 200 ? stamp.headers : corsHeaders(request.method)
+    const shared = stateAtStart !== null && reply.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
     const ofSender = reply.isShared ? noHeaders : headers
-    return outgoing(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
+    return negotiate(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 
   const adapter = { limits, capacity, turns, begin: createTracing(options), handle, trustedProxies }

@@ -1,6 +1,6 @@
 import type { EncodedResponse, HeaderList } from './cache/encoded-response.ts'
 import type { StreamedResponse } from './live/delivery/streamed-response.ts'
-import type { Stamp } from './cache/data-versions.ts'
+import type { NotifiedState } from './cache/data-versions.ts'
 import type { OnDisconnect } from './cache/response-cache.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { Trace } from './middleware/tracing.ts'
@@ -20,17 +20,17 @@ export interface Exchange {
   /** Response headers that do not depend on the content, such as those of the rate limit. */
   headers: HeaderList
   /** State of the data when the response is started; null if the response contains no data. */
-  stamp: Stamp | null
+  stateAtStart: NotifiedState | null
 }
 
 /** The body of an exchange that no stage has read. */
 export const emptyBody = Buffer.alloc(0)
 
 /** A response: whole, or a stream of server-sent events. */
-export type Reply = EncodedResponse | StreamedResponse
+export type HandlerResponse = EncodedResponse | StreamedResponse
 
 /** Produces the response of an exchange. */
-export type Handler = (exchange: Exchange) => Reply | Promise<Reply>
+export type Handler = (exchange: Exchange) => HandlerResponse | Promise<HandlerResponse>
 
 /**
  * Middleware stage: returns a handler that responds itself, or passes the exchange on to the next one. Handlers that need

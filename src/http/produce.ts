@@ -1,11 +1,11 @@
 import { Canceller } from '../database/cancellation.ts'
 import { withoutVaultTags } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
-import { type CollectedOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
+import { type DataOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import type { HttpLimits } from '../limits.ts'
 import { sameAnswerKey } from '../rest/handler.ts'
-import { type Answer, problem } from '../rest/problem.ts'
+import { type TextResponse, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
 import type { LetEdgesKeep } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
@@ -13,20 +13,20 @@ import type { OnDisconnect, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath } from './graphql/path.ts'
 import type { Exchange, Handler } from './middleware.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
-import { lateAnswer, overloaded, refusalOf, refuse } from './refuse.ts'
+import { deadlineExceeded, overloaded, formatProblem, refuse } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
-/** Answers a request of the interface from data. */
-export type Respond = (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
+/** Responds to a request from data, in text: by GraphQL, or by REST. */
+export type Respond = (exchange: Exchange, context: RequestContext) => TextResponse | Promise<TextResponse>
 
-/** Produces a response within the limits that apply to all responses. */
-export type ProduceBy = (exchange: Exchange, onDisconnect: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
+/** Runs `respond` within the limits that apply to all responses, and encodes its text. */
+export type Produce = (exchange: Exchange, onDisconnect: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
 
 /** The parts that serve responses from the cache, or produce them. */
 export interface CachedOptions {
   readonly cache: ResponseCache
   readonly data: DataVersions
-  readonly produce: ProduceBy
+  readonly produce: Produce
   readonly respond: Respond
 }
 
@@ -37,12 +37,12 @@ export interface CachedOptions {
 export function answerThroughCache({ cache, data, produce, respond }: CachedOptions): Handler {
   if (!cache.isEnabled) {
     return (exchange) => {
-      exchange.stamp = data.currentStamp()
+      exchange.stateAtStart = data.currentState()
       return produce(exchange, exchange.onDisconnect, respond)
     }
   }
   return (exchange) => {
-    exchange.stamp = data.currentStamp()
+    exchange.stateAtStart = data.currentState()
     const { sender, onDisconnect } = exchange
     return cache.answer(cacheKey(exchange), sender, onDisconnect, (whenLeft) => produce(exchange, whenLeft, respond))
   }
@@ -75,15 +75,15 @@ export function producer(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
   capacity: SharedCapacity,
   letEdgesKeep: LetEdgesKeep | null,
-): ProduceBy {
-  async function respondOrRefuse(exchange: Exchange, context: RequestContext, respond: Respond): Promise<Answer> {
+): Produce {
+  async function respondOrRefuse(exchange: Exchange, context: RequestContext, respond: Respond): Promise<TextResponse> {
     try {
       return await respond(exchange, context)
     } catch (error) {
       // A cancelled execution rejects; its client has disconnected or received the timeout response.
-      if (context.signal?.aborted === true) return lateAnswer(answerSeconds)
-      if (error instanceof AdmissionQueueFull) return refusalOf(exchange.request, overloaded())
-      return refusalOf(exchange.request, problem('INTERNAL', masked(context.report(error))))
+      if (context.signal?.aborted === true) return deadlineExceeded(answerSeconds)
+      if (error instanceof AdmissionQueueFull) return formatProblem(exchange.request, overloaded())
+      return formatProblem(exchange.request, problem('INTERNAL', masked(context.report(error))))
     } finally {
       // A cancelled execution takes capacity until it has ended.
       capacity.answers.giveBack(exchange.sender, 1)
@@ -91,19 +91,19 @@ export function producer(
   }
 
   return async (exchange, onDisconnect, respond) => {
-    const { request, sender, stamp, trace } = exchange
+    const { request, sender, stateAtStart, trace } = exchange
     if (!capacity.answers.take(sender, 1)) return refuse(request, overloaded())
-    const collected: CollectedOrigin = { tags: new Set(), version: null, isCacheable: true }
+    const recorded: DataOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onDisconnect(() => signal.abort())
-    const context = { report: trace.report, sender, signal, origin: collected, data: stamp ?? unknownData }
-    const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
-    const answer = await withinDeadline(respondOrRefuse(exchange, context, respond), answerSeconds, signal, tooLate)
-    const { version, isCacheable } = collected
-    const tags = collected.tags.has('all vaults') ? withoutVaultTags(collected.tags) : collected.tags
+    const context = { report: trace.report, sender, signal, origin: recorded, data: stateAtStart ?? unknownData }
+    const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
+    const text = await withinDeadline(respondOrRefuse(exchange, context, respond), answerSeconds, signal, tooLate)
+    const { version } = recorded
+    const tags = recorded.tags.has('all vaults') ? withoutVaultTags(recorded.tags) : recorded.tags
     // A response without reads is a refusal, or introspection: it would only evict other responses.
-    const origin = { tags: tags.size > 0 && isCacheable ? tags : null, version }
-    return new EncodedResponse(letEdgesKeep?.(request, answer, origin) ?? answer, origin)
+    const origin = { tags, version, isCacheable: recorded.isCacheable && tags.size > 0 }
+    return new EncodedResponse(letEdgesKeep?.(request, text, origin) ?? text, origin)
   }
 }
 

@@ -1,6 +1,6 @@
 import { csvOfList } from './csv.ts'
 import { BadParameter, readParameters } from './parameters.ts'
-import { type Answer, problem, retryLater } from './problem.ts'
+import { type TextResponse, problem, retryLater } from './problem.ts'
 import type { Route, RouteDocument } from './route.ts'
 import { routes } from './routes.ts'
 
@@ -40,7 +40,10 @@ export interface RestOptions {
 }
 
 /** Answers requests of the REST interface. */
-export type AnswerRest<Context> = (exchange: { readonly request: RestRequest }, context: Context) => Promise<Answer>
+export type AnswerRest<Context> = (
+  exchange: { readonly request: RestRequest },
+  context: Context,
+) => Promise<TextResponse>
 
 /** Caches that may store a response that can never change: only the client's if API keys are configured. */
 export type KeptBy = 'public' | 'private'
@@ -122,7 +125,7 @@ function answerOf(
   past: Route['past'] | null,
   request: RestRequest,
   { keptBy, prefersCsv }: RestOptions,
-): Answer {
+): TextResponse {
   const { isTable = false, schema } = route.documentation
   const next = route.next?.(JSON.parse(envelope) as never) ?? null
   const isFinal = past?.isFinal(JSON.parse(envelope) as never) === true
@@ -135,19 +138,19 @@ function answerOf(
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */
-export function answerReadOnly(method: string, read: () => Promise<Answer>): Promise<Answer> {
+export function answerReadOnly(method: string, read: () => Promise<TextResponse>): Promise<TextResponse> {
   const refusal = answerByMethod(method)
   return refusal === null ? read() : Promise.resolve(refusal)
 }
 
 /** Answers OPTIONS and unsupported methods on a read-only path; null for GET and HEAD. */
-export function answerByMethod(method: string): Answer | null {
+export function answerByMethod(method: string): TextResponse | null {
   if (method === 'GET' || method === 'HEAD') return null
   return method === 'OPTIONS' ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method)
 }
 
 /** Returns the problem for an unsupported method. */
-export function notAllowed(method: string, allow = allowedMethods): Answer {
+export function notAllowed(method: string, allow = allowedMethods): TextResponse {
   const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allow}`)
   return { ...refusal, headers: { ...refusal.headers, allow } }
 }
@@ -178,7 +181,7 @@ export function sameAnswerKey({ path, query }: Pick<RestRequest, 'path' | 'query
 }
 
 /** Converts a GraphQL error to a problem: the schema's argument is reported as the path's parameter. */
-function failure({ parameters }: Route, { message, extensions }: ExecutionError): Answer {
+function failure({ parameters }: Route, { message, extensions }: ExecutionError): TextResponse {
   const { argument, code } = extensions ?? {}
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
     return retryLater(code, message)

@@ -26,7 +26,7 @@ export const problems = {
 export type ProblemCode = keyof typeof problems
 
 /** A complete response, which an adapter writes to a socket or converts to a Response. */
-export interface Answer {
+export interface TextResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -49,7 +49,7 @@ export function problem(
   detail: string,
   parameter?: string,
   more: Readonly<Record<string, unknown>> = {},
-): Answer {
+): TextResponse {
   const { status, title } = problems[code]
   const type = `urn:vault-gateway:problem:${code.toLowerCase().replaceAll('_', '-')}`
   return {
@@ -63,7 +63,7 @@ export function problem(
 const retrySeconds = 2
 
 /** Creates a problem response for a temporary problem, with Retry-After. */
-export function retryLater(code: ProblemCode, detail: string): Answer {
+export function retryLater(code: ProblemCode, detail: string): TextResponse {
   const { headers, ...rest } = problem(code, detail)
   return { ...rest, headers: { ...headers, 'retry-after': String(retrySeconds) } }
 }

@@ -58,7 +58,7 @@ export async function edge({ homes, vaults, edgeSeconds, seconds, leastShare, sa
   const data = new DataVersions()
   const { app } = gatewayOn(database, { cache, data, edgeSeconds })
   const stopListening = await database.listen(both(notifyAll(cache, data, app.live), history))
-  await data.waitUntil(() => data.currentStamp().version !== null, 10_000)
+  await data.waitUntil(() => data.currentState().version !== null, 10_000)
   let server = await serverOf(app)
   const nginx = await startNginx(server.port)
   const flaws: string[] = []

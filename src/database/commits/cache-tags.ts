@@ -2,7 +2,7 @@ import type { CacheTag } from './change-listener.ts'
 import type { ReadDependency } from '../database.ts'
 
 /** Removes the tags of single vaults from a set with the tag of all vaults, which changes with each of them. */
-export function withoutVaultTags(tags: ReadonlySet<CacheTag>): ReadonlySet<CacheTag> {
+export function withoutVaultTags(tags: ReadonlySet<CacheTag>): Set<CacheTag> {
   return new Set([...tags].filter((tag) => !tag.startsWith('0x')))
 }
 

@@ -10,14 +10,14 @@ export interface RequestContext {
   readonly sender: string
   /** Cancels the reads of the request. */
   readonly signal?: Cancellation
-  /** Collects the tags and the version of the data in the response. */
-  readonly origin?: CollectedOrigin
+  /** Records the tags and the version of the data in the response. */
+  readonly origin?: DataOrigin
   /** State of the data when the request starts. */
   readonly data?: DataState
 }
 
-/** Origin of the data in a response, collected during execution. */
-export interface CollectedOrigin {
+/** The origin of the data in a response: recorded by its reads, then part of the encoded response. */
+export interface DataOrigin {
   /** Cache tags of the reads. */
   readonly tags: Set<CacheTag>
   /** The common data version of all reads of the returned run; null if there is none, or before the first commit. */
@@ -70,7 +70,7 @@ export interface Context {
   /** State of the data before the first read, so that no data in the response is older. */
   readonly data: DataState
   readonly feeds: () => FeedProblems
-  readonly origin: CollectedOrigin
+  readonly origin: DataOrigin
   /**
    * DataLoaders of the run, by their batch function. A Map, not a WeakMap keyed by the context: entries of a
    * WeakMap live until a major garbage collection.

@@ -3,8 +3,8 @@ import { versionLimits } from '../../limits.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
 import { type HeaderList, headerList } from './encoded-response.ts'
 
-/** State of the data when a response is started, with the headers that report it and the headers of every response. */
-export interface Stamp extends DataState {
+/** State of the data as this process was notified of it, with the headers that report it and the headers of every response. */
+export interface NotifiedState extends DataState {
   readonly headers: HeaderList
 }
 
@@ -29,7 +29,7 @@ export class DataVersions {
   #provenAt: number | null = null
   /** Whether `#provenAt` is later than the last start of notifications: they may come from another server since then. */
   #isProofCurrent = false
-  #stamp: Stamp | null = null
+  #state: NotifiedState | null = null
   readonly #waiting = new Set<() => void>()
 
   get isListening(): boolean {
@@ -75,12 +75,12 @@ export class DataVersions {
   }
 
   /** Returns the current state; it is rebuilt after each commit, and at most once a second otherwise. */
-  currentStamp(): Stamp {
+  currentState(): NotifiedState {
     const ageSeconds = this.#provenAt === null ? null : Math.floor((performance.now() - this.#provenAt) / 1000)
-    if (this.#stamp?.ageSeconds === ageSeconds) return this.#stamp
+    if (this.#state?.ageSeconds === ageSeconds) return this.#state
     const { text: version = null, newestTs = null } = this.#newest ?? {}
-    this.#stamp = { version, newestTs, ageSeconds, headers: headersOf({ version, newestTs, ageSeconds }) }
-    return this.#stamp
+    this.#state = { version, newestTs, ageSeconds, headers: headersOf({ version, newestTs, ageSeconds }) }
+    return this.#state
   }
 
   /** Returns whether a version with this sequence number, or a later one, was notified. */
@@ -133,7 +133,7 @@ export class DataVersions {
   }
 
   #changed(): void {
-    this.#stamp = null
+    this.#state = null
     for (const listener of this.#waiting) listener()
   }
 }

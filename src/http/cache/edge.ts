@@ -1,6 +1,6 @@
-import type { Answer } from '../../rest/problem.ts'
+import type { DataOrigin } from '../../graphql/execution/context.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { DataOrigin } from './encoded-response.ts'
 
 /** Seconds for which an edge cache may serve a stale response if the gateway fails or does not respond. */
 const staleIfErrorSeconds = 60
@@ -10,7 +10,11 @@ const revalidateSeconds = 1
 const roundingSeconds = 1
 
 /** Permits edges, the caches between gateway and clients, to store a response that was produced from data. */
-export type LetEdgesKeep = (request: IncomingRequest, answer: Answer, origin: DataOrigin) => Answer
+export type LetEdgesKeep = (
+  request: IncomingRequest,
+  answer: TextResponse,
+  origin: Readonly<DataOrigin>,
+) => TextResponse
 
 /**
  * Creates the rule for responses that edges may store: results of GET requests that contain data and no errors. With
@@ -26,11 +30,11 @@ export function edgeRule(seconds: number, isOpen: boolean): LetEdgesKeep | null 
   const shared = `public, max-age=0, s-maxage=${freshSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`
   const cacheControl = isOpen ? shared : 'private, no-cache'
   return (request, answer, origin) =>
-    origin.tags !== null && isUnmarkedResult(request, answer) ? { ...answer, cacheControl, isForEdges: isOpen } : answer
+    origin.isCacheable && isUnmarkedResult(request, answer) ? { ...answer, cacheControl, isForEdges: isOpen } : answer
 }
 
 /** Returns whether a response is the result of a GET or HEAD request, without a Cache-Control of its own. */
-function isUnmarkedResult(request: IncomingRequest, { status, cacheControl }: Answer): boolean {
+function isUnmarkedResult(request: IncomingRequest, { status, cacheControl }: TextResponse): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   return isRead && status === 200 && cacheControl === undefined
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Answer } from '../../rest/problem.ts'
+import type { DataOrigin } from '../../graphql/execution/context.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { type Encoding, encodingFor, leastCompressedBytes, compress } from '../middleware/compression.ts'
 import type { ByteSink } from '../server/byte-sink.ts'
@@ -17,19 +18,11 @@ export function headerList(headers: Readonly<Record<string, string>>): HeaderLis
   return list
 }
 
-/** The data that a content was produced from. */
-export interface DataOrigin {
-  /** Cache tags of the data; null if the response must not be cached. */
-  readonly tags: ReadonlySet<string> | null
-  /** The one data version of all reads; null if there were none, or it is unknown. */
-  readonly version: string | null
-}
-
-/** A response whose body is text or bytes. */
-type Content = Omit<Answer, 'body'> & { readonly body: string | Buffer }
+/** A text response, or one whose body is bytes already, such as a page. */
+type UnencodedResponse = Omit<TextResponse, 'body'> & { readonly body: string | Buffer }
 
 /** The origin of a response that contains no data. */
-export const noOrigin: DataOrigin = { tags: null, version: null }
+export const noOrigin: Readonly<DataOrigin> = { tags: new Set(), version: null, isCacheable: false }
 
 /**
  * A response as bytes, which can be sent repeatedly: uncompressed, or in a content encoding, compressed on first use.
@@ -40,8 +33,8 @@ export class EncodedResponse {
   readonly bytes: Buffer
   /** Digest of the content, the same in each content encoding; null if the response sets its own Cache-Control. */
   readonly etagDigest: string | null
-  /** The data that the content was produced from. */
-  readonly origin: DataOrigin
+  /** The origin of the data in the content, when the response was encoded. */
+  readonly origin: Readonly<DataOrigin>
   /** Whether caches may store the response and send it to other clients. */
   readonly isShared: boolean
   /** All headers of the uncompressed response. */
@@ -50,8 +43,8 @@ export class EncodedResponse {
 
   /** @param compressed bodies that are already compressed */
   constructor(
-    { status, headers, body, cacheControl = 'no-cache', isForEdges = false, isKept = isForEdges }: Content,
-    origin: DataOrigin = noOrigin,
+    { status, headers, body, cacheControl = 'no-cache', isForEdges = false, isKept = isForEdges }: UnencodedResponse,
+    origin: Readonly<DataOrigin> = noOrigin,
     compressed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
     this.#compressed = { ...compressed }
@@ -99,7 +92,7 @@ export interface OutgoingResponse {
  * Adapts a response to its client: compressed as negotiated, or 304 if the client has the content.
  * @param own headers of this exchange
  */
-export function outgoing(
+export function negotiate(
   request: IncomingRequest,
   response: EncodedResponse,
   own: HeaderList,

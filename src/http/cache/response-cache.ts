@@ -6,8 +6,8 @@ import { TagHistory } from './tag-history.ts'
 /** Registers a callback that runs when the client disconnects before its response. */
 export type OnDisconnect = (giveUp: () => void) => void
 
-/** Produces a response; registers a callback for when no client waits for it any more. */
-type Make = (onDisconnect: OnDisconnect) => Promise<EncodedResponse>
+/** Starts a production; registers a callback for when no client waits for its response any more. */
+type StartProduction = (onDisconnect: OnDisconnect) => Promise<EncodedResponse>
 
 /** Cache metrics. */
 export interface CacheFigures {
@@ -32,7 +32,7 @@ export interface ResponseCache {
     key: string | null,
     sender: string,
     onDisconnect: OnDisconnect,
-    make: Make,
+    start: StartProduction,
   ): EncodedResponse | Promise<EncodedResponse>
   /** Invalidates the responses whose data the commit changed, and stops sharing the productions started before it. */
   committed(commit: { readonly tags: readonly string[] }): void
@@ -44,12 +44,12 @@ export interface ResponseCache {
 /** A production in progress, shared by one or more clients. */
 interface Production {
   readonly sender: string
-  readonly finished: Promise<EncodedResponse>
+  readonly response: Promise<EncodedResponse>
   readonly waiting: WaitingClients
 }
 
 /** The productions in progress of one key. */
-interface RunsOfKey {
+interface ProductionsOfKey {
   /** Each sender joins its own. */
   readonly bySender: Map<string, Production>
   /** The one that other senders join. */
@@ -62,7 +62,7 @@ const overheadBytes = 1_000
 const tagBytes = 100
 
 interface Entry {
-  readonly finished: EncodedResponse
+  readonly response: EncodedResponse
   readonly tags: readonly string[]
   /** Count of changes, by `TagHistory.count`, when the production began. */
   readonly changesBefore: number
@@ -73,15 +73,15 @@ interface Entry {
  * @param bytes size limit; 0 disables the cache
  */
 export function createResponseCache(bytes: number): ResponseCache {
-  const runs = new Map<string, RunsOfKey>()
+  const productions = new Map<string, ProductionsOfKey>()
   const history = new TagHistory()
   const counts = { hits: 0, misses: 0, dropped: 0 }
   let isEnabled = false
 
   const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytes),
-    sizeCalculation: ({ finished, tags }, key) =>
-      2 * finished.bytes.length + 2 * key.length + tagBytes * tags.length + overheadBytes,
+    sizeCalculation: ({ response, tags }, key) =>
+      2 * response.bytes.length + 2 * key.length + tagBytes * tags.length + overheadBytes,
   })
 
   /** Returns the entry with this key, if the data behind its tags is unchanged. */
@@ -93,79 +93,84 @@ export function createResponseCache(bytes: number): ResponseCache {
     return undefined
   }
 
-  async function finish(key: string, making: Promise<EncodedResponse>): Promise<EncodedResponse> {
+  /** Stores the response of a production, if its data is still unchanged when it is ready. */
+  async function storeWhenReady(key: string, produced: Promise<EncodedResponse>): Promise<EncodedResponse> {
     const changesBefore = history.count
-    const finished = await making
-    const tags = finished.origin.tags && [...finished.origin.tags]
-    const stands = tags !== null && isEnabled && history.isUnchanged(tags, changesBefore)
-    if (stands && finished.status === 200) entries.set(key, { finished, tags, changesBefore })
-    return finished
+    const response = await produced
+    if (response.status !== 200 || !response.origin.isCacheable || !isEnabled) return response
+    const tags = [...response.origin.tags]
+    if (history.isUnchanged(tags, changesBefore)) entries.set(key, { response, tags, changesBefore })
+    return response
   }
 
-  function begin(key: string, sender: string, make: Make): Production {
-    const close = (): void => remove(key, run)
+  function produce(key: string, sender: string, start: StartProduction): Production {
+    const close = (): void => remove(key, production)
     const waiting = new WaitingClients()
-    const making = make((giveUp) => {
+    const produced = start((giveUp) => {
       waiting.giveUp = () => {
         close()
         giveUp()
       }
     })
-    const run = { sender, finished: finish(key, making).finally(close), waiting }
-    const ofKey = runs.get(key) ?? { bySender: new Map<string, Production>(), shared: run }
-    ofKey.bySender.set(sender, run)
-    ofKey.shared = run
-    runs.set(key, ofKey)
-    return run
+    const production = { sender, response: storeWhenReady(key, produced).finally(close), waiting }
+    const ofKey = productions.get(key) ?? { bySender: new Map<string, Production>(), shared: production }
+    ofKey.bySender.set(sender, production)
+    ofKey.shared = production
+    productions.set(key, ofKey)
+    return production
   }
 
-  function remove(key: string, run: Production): void {
-    const ofKey = runs.get(key)
-    // After a change others may have begun.
-    if (ofKey?.bySender.get(run.sender) !== run) return
-    ofKey.bySender.delete(run.sender)
+  function remove(key: string, production: Production): void {
+    const ofKey = productions.get(key)
+    // After a change others may have started.
+    if (ofKey?.bySender.get(production.sender) !== production) return
+    ofKey.bySender.delete(production.sender)
     const [oldest] = ofKey.bySender.values()
-    if (oldest === undefined) runs.delete(key)
-    else if (ofKey.shared === run) ofKey.shared = oldest
+    if (oldest === undefined) productions.delete(key)
+    else if (ofKey.shared === production) ofKey.shared = oldest
   }
 
-  async function sharedWithOther(run: Production, key: string, sender: string, onDisconnect: OnDisconnect, make: Make) {
-    const leave = run.waiting.join(onDisconnect)
-    const shared = await within(sharedMilliseconds, run.finished)
+  async function awaitOther(
+    other: Production,
+    key: string,
+    sender: string,
+    onDisconnect: OnDisconnect,
+    start: StartProduction,
+  ) {
+    const leave = other.waiting.join(onDisconnect)
+    const shared = await within(sharedMilliseconds, other.response)
     if (shared !== null && shared.status !== 503) return shared
     leave()
-    const own = runs.get(key)?.bySender.get(sender) ?? begin(key, sender, make)
+    const own = productions.get(key)?.bySender.get(sender) ?? produce(key, sender, start)
     own.waiting.join(onDisconnect)
-    return own.finished
+    return own.response
   }
 
   return {
     isEnabled: bytes > 0,
 
-    answer(key, sender, onDisconnect, make) {
-      if (key === null || !isEnabled) return make(onDisconnect)
+    answer(key, sender, onDisconnect, start) {
+      if (key === null || !isEnabled) return start(onDisconnect)
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
-      if (entry !== undefined) return entry.finished
-      const known = runs.get(key)
-      const own = known?.bySender.get(sender)
-      if (known !== undefined && own === undefined) {
-        return sharedWithOther(known.shared, key, sender, onDisconnect, make)
-      }
-      const run = own ?? begin(key, sender, make)
-      run.waiting.join(onDisconnect)
-      return run.finished
+      if (entry !== undefined) return entry.response
+      const ofKey = productions.get(key)
+      const own = ofKey?.bySender.get(sender)
+      if (ofKey !== undefined && own === undefined) return awaitOther(ofKey.shared, key, sender, onDisconnect, start)
+      const production = own ?? produce(key, sender, start)
+      production.waiting.join(onDisconnect)
+      return production.response
     },
 
     committed({ tags }) {
       history.change(tags)
-      runs.clear()
+      productions.clear()
     },
 
     listening(isListening) {
       isEnabled = isListening && bytes > 0
       history.forget()
-      runs.clear()
+      productions.clear()
       entries.clear()
     },
 

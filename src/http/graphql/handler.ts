@@ -4,7 +4,7 @@ import type { AdmissionControl } from '../../graphql/execution/admission/admissi
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import { admissionLimits, preparationCosts } from '../../limits.ts'
-import type { Answer } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import type { Exchange } from '../middleware.ts'
 import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
@@ -66,7 +66,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     { request, body }: Exchange,
     mediaType: MediaType,
     serverContext: GatewayContext,
-  ): Promise<Answer> {
+  ): Promise<TextResponse> {
     const params = parseJsonPost(request, body)
     const { yoga, jsonRequest } = await loading
     if (params !== null) return runJsonPost(yoga, { params, mediaType }, jsonRequest, serverContext)
@@ -86,7 +86,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   }
 
   /** Parses and runs a request; a long body is parsed under admission control, with a cost in proportion to its size. */
-  function admitted(exchange: Exchange, mediaType: MediaType, context: RequestContext): Promise<Answer> {
+  function admitted(exchange: Exchange, mediaType: MediaType, context: RequestContext): Promise<TextResponse> {
     const { sender, signal } = context
     const cost = exchange.body.length * preparationCosts.bodyByte
     if (cost <= admissionLimits.shortPreparation) {
@@ -101,7 +101,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     })
   }
 
-  async function negotiated(exchange: Exchange, context: RequestContext): Promise<Answer> {
+  async function negotiated(exchange: Exchange, context: RequestContext): Promise<TextResponse> {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request.method)
     const mediaType = acceptedMediaType(request.header('accept'))

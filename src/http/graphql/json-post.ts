@@ -1,6 +1,6 @@
 import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from 'graphql'
 import type { GraphQLParams } from 'graphql-yoga'
-import type { Answer } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'
 import { publicError } from '../../graphql/execution/errors.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
@@ -80,12 +80,12 @@ export async function runJsonPost<ServerContext extends { readonly context: Requ
   { params, mediaType }: JsonPost,
   request: Request,
   serverContext: ServerContext,
-): Promise<Answer> {
+): Promise<TextResponse> {
   return graphqlAnswer(await resultOf(yoga, params, request, serverContext), mediaType, serverContext.context)
 }
 
 /** Converts a result into its response, with errors in their public form. */
-export function graphqlAnswer(result: ExecutionResult, mediaType: MediaType, context: RequestContext): Answer {
+export function graphqlAnswer(result: ExecutionResult, mediaType: MediaType, context: RequestContext): TextResponse {
   const errors = result.errors?.map((error) => publicError(error, context.report))
   if (errors !== undefined && context.origin !== undefined) context.origin.isCacheable = false
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)

@@ -1,11 +1,11 @@
 import { notAllowed } from '../../rest/handler.ts'
-import type { Answer } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 
 /** Methods that `/graphql` allows. */
 export const graphqlMethods = 'GET, POST, OPTIONS'
 
 /** Converts a problem (RFC 9457) into a GraphQL error response. */
-export function asGraphqlError({ status, headers, body }: Answer): Answer {
+export function asGraphqlError({ status, headers, body }: TextResponse): TextResponse {
   const { title, detail, type } = JSON.parse(body) as { title: string; detail: string; type: string }
   const code = type
     .slice(type.lastIndexOf(':') + 1)
@@ -15,12 +15,12 @@ export function asGraphqlError({ status, headers, body }: Answer): Answer {
 }
 
 /** Returns the refusal of a method that `/graphql` does not allow. */
-export function methodRefused(method: string): Answer {
+export function methodRefused(method: string): TextResponse {
   return asGraphqlError(notAllowed(method, graphqlMethods))
 }
 
 /** Returns the refusal of a request that accepts no media type of results. */
-export function notAcceptable(): Answer {
+export function notAcceptable(): TextResponse {
   return graphqlRefusal(
     406,
     'NOT_ACCEPTABLE',
@@ -29,7 +29,7 @@ export function notAcceptable(): Answer {
 }
 
 /** Adds a GraphQL error to responses that Yoga sends without a body. */
-export function explained(answer: Answer): Answer {
+export function explained(answer: TextResponse): TextResponse {
   const explanation = answer.body === '' ? explanations[answer.status] : undefined
   return explanation === undefined ? answer : graphqlRefusal(answer.status, ...explanation)
 }
@@ -38,7 +38,12 @@ const explanations: Readonly<Partial<Record<number, readonly [code: string, mess
   415: ['UNSUPPORTED_MEDIA_TYPE', 'Send the query as application/json, and say so in Content-Type.'],
 }
 
-function graphqlRefusal(status: number, code: string, message: string, headers: Answer['headers'] = {}): Answer {
+function graphqlRefusal(
+  status: number,
+  code: string,
+  message: string,
+  headers: TextResponse['headers'] = {},
+): TextResponse {
   return {
     status,
     headers: { ...headers, 'content-type': 'application/graphql-response+json; charset=utf-8' },

@@ -9,7 +9,7 @@ import { graphqlPath } from '../graphql/path.ts'
 import type { PersistedOperations } from '../graphql/persisted-operations.ts'
 import type { PathStages } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
-import type { ProduceBy, Respond } from '../produce.ts'
+import type { Produce, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-limits.ts'
 import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
@@ -31,7 +31,7 @@ export interface LiveOptions {
   readonly cache: ResponseCache
   readonly data: DataVersions
   /** Produces a response within the limits that apply to all responses. */
-  readonly produce: ProduceBy
+  readonly produce: Produce
   /** Answers a request for a snapshot. */
   readonly answerRest: Respond
   readonly awaitVersion: AwaitVersion

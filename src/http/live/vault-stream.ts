@@ -4,9 +4,9 @@ import type { LiveLimits } from '../../limits/live.ts'
 import { answerByMethod } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
-import { type Answer, problem } from '../../rest/problem.ts'
+import { type TextResponse, problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
-import type { Exchange, Handler, Reply } from '../middleware.ts'
+import type { Exchange, Handler, HandlerResponse } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
 import type { Evaluate } from './responses/evaluate.ts'
@@ -63,7 +63,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     exchange: Exchange,
     vaults: readonly string[],
     { slot, isWanted }: Opening,
-  ): Promise<Reply | Answer> {
+  ): Promise<HandlerResponse | TextResponse> {
     const { sender } = exchange
     if (!responses.canEvaluate(sender, vaults.length)) return overloaded()
     const cost = vaults.length * preparationCosts.variableValue
@@ -104,7 +104,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   }
 }
 
-function vaultsIn(query: URLSearchParams): readonly string[] | Answer {
+function vaultsIn(query: URLSearchParams): readonly string[] | TextResponse {
   try {
     const { vaults } = readParameters(liveVaults.parameters, query) as { readonly vaults?: readonly string[] }
     return vaults ?? problem('BAD_PARAMETER', 'vault is missing: name 1 to 100 vaults, with commas', 'vault')
@@ -135,7 +135,7 @@ function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Ev
 }
 
 /** Converts the refusal of a snapshot's path: its parameter is named `address`. */
-function inWordsOfVaults({ status, headers, bytes }: EncodedResponse): Answer {
+function inWordsOfVaults({ status, headers, bytes }: EncodedResponse): TextResponse {
   const body = bytes.toString()
   const { parameter, detail } = JSON.parse(body) as { readonly parameter?: string; readonly detail: string }
   if (parameter !== 'address') return { status, headers: { 'content-type': headers['content-type'] ?? '' }, body }

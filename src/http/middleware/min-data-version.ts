@@ -6,7 +6,7 @@ import type { Turns } from '../async/turns.ts'
 import { Budget } from '../server/capacity/budget.ts'
 import type { OnDisconnect } from '../cache/response-cache.ts'
 import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
-import type { Answer } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 
@@ -24,7 +24,7 @@ export type VersionAt = (seq: number) => Promise<string | null>
  * @param sender of the request: one sender may use half of the waiting slots, and half of the lookups
  * @returns the refusal if the version is not reached in time or cannot be; null if it is reached
  */
-export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisconnect) => Promise<Answer | null>
+export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisconnect) => Promise<TextResponse | null>
 
 /**
  * Creates a function that waits for data versions, with limits on waiting requests and on lookups.
@@ -43,7 +43,7 @@ export function versionWaiter(
   const places = new Budget(limits.waiting)
 
   /** Waits for a version that this process was not yet notified of. */
-  async function wait(wanted: ParsedVersion, sender: string, onDisconnect: OnDisconnect): Promise<Answer | null> {
+  async function wait(wanted: ParsedVersion, sender: string, onDisconnect: OnDisconnect): Promise<TextResponse | null> {
     if (isOutOfReach(versions, wanted, limits)) {
       const detail = `Version ${wanted.text} is more than ${limits.ahead} commits beyond the newest known version.`
       return retryLater('DATA_NOT_THERE_YET', detail)
@@ -83,7 +83,7 @@ function isOutOfReach({ newestSeq }: DataVersions, { seq }: ParsedVersion, { ahe
   return newestSeq !== null && seq > newestSeq + ahead
 }
 
-function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimits): Answer {
+function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimits): TextResponse {
   return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not reached within ${waitMilliseconds / 1000} s.`)
 }
 
@@ -94,7 +94,7 @@ function parsed(text: string): ParsedVersion | null {
 }
 
 class Refusal {
-  constructor(readonly answer: Answer) {}
+  constructor(readonly answer: TextResponse) {}
 }
 
 /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { RateLimiterCluster, RateLimiterClusterMaster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { countedSenders } from '../../limits.ts'
 import { problem } from '../../rest/problem.ts'
-import type { Answer } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 import { headerList } from '../cache/encoded-response.ts'
@@ -21,7 +21,7 @@ export interface RateLimit {
 /** Rate limit headers of a response, and the refusal of a request that exceeds its sender's quota. */
 interface Verdict {
   readonly headers: Readonly<Record<string, string>>
-  readonly refusal?: Answer
+  readonly refusal?: TextResponse
 }
 
 /** Counts a request against its sender's quota. */

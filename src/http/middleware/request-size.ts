@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { bodyChunks, type HttpLimits } from '../../limits.ts'
-import { type Answer, problem } from '../../rest/problem.ts'
+import { type TextResponse, problem } from '../../rest/problem.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Middleware, PathStages } from '../middleware.ts'
@@ -27,7 +27,7 @@ export function requestBody(limits: HttpLimits): PathStages {
 }
 
 /** Returns the refusal of a request whose target or headers exceed a limit, or whose Host is missing or invalid. */
-export function requestProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {
+export function requestProblem(request: IncomingRequest, limits: HttpLimits): TextResponse | undefined {
   const { target, rawHeaders, httpVersion, remoteAddress } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > limits.targetBytes) {
@@ -61,7 +61,7 @@ export function requestProblem(request: IncomingRequest, limits: HttpLimits): An
  * Refuses a request and closes the connection: a proxy in front may treat the following bytes as part of the same request
  * (request smuggling).
  */
-function closing(detail: string): Answer {
+function closing(detail: string): TextResponse {
   const refusal = problem('BAD_REQUEST', detail)
   return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
 }
@@ -82,7 +82,7 @@ function isHost(host: string): boolean {
   return is
 }
 
-function bodyRefusal(reason: Unread, { bodyBytes }: HttpLimits): Answer {
+function bodyRefusal(reason: Unread, { bodyBytes }: HttpLimits): TextResponse {
   if (reason === 'overloaded') return overloaded()
   if (reason === 'interrupted') return problem('BAD_REQUEST', 'The body did not come whole.')
   const detail =

@@ -1,7 +1,7 @@
 import { defaultHttpLimits } from '../../limits.ts'
 import { notAllowed } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
-import type { Answer } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import { methodRefused } from '../graphql/refusals.ts'
 import { originForm } from '../server/bounded-request.ts'
@@ -25,7 +25,7 @@ const longestMethod = 32
  * allow.
  * @returns null if the bytes are not a request, or one too long to repeat in its refusal
  */
-export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: UnparsedBytes): Answer | null {
+export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: UnparsedBytes): TextResponse | null {
   const came = rawPacket?.toString('latin1') ?? ''
   const [line = ''] = came.slice(bytesParsed === 0 ? 0 : came.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)
   const [, method, target] = requestLine.exec(line) ?? []

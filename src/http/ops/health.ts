@@ -1,7 +1,7 @@
 import { answerReadOnly } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
-import type { Answer } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/problem.ts'
 import { answerMetrics, type MetricsEndpoint } from './metrics-endpoint.ts'
 import type { PathHandler } from './own-paths.ts'
 import { metricsPath } from './probe-paths.ts'
@@ -38,7 +38,7 @@ export function probes(
   readiness: Readiness = always,
   metrics: MetricsEndpoint | null = null,
 ): ReadonlyMap<string, PathHandler> {
-  const ready = async (): Promise<Answer> => {
+  const ready = async (): Promise<TextResponse> => {
     const reason = await readiness.reason()
     const age = readiness.age?.()
     const reasons = readiness.degradations?.() ?? []
@@ -46,7 +46,7 @@ export function probes(
     return reason === null ? statusAnswer('ready', age) : problem('NOT_READY', `${reason}${inWords(age)}`)
   }
   const probe =
-    (read: () => Promise<Answer>): PathHandler =>
+    (read: () => Promise<TextResponse>): PathHandler =>
     async ({ method }) => {
       const { headers, ...answer } = await answerReadOnly(method, read)
       return new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
@@ -66,7 +66,7 @@ function inWords({ dataAgeSeconds = null }: Partial<DataAge> = {}): string {
     : ` The data was last known to be current ${dataAgeSeconds} s ago.`
 }
 
-function statusAnswer(status: string, details?: object): Answer {
+function statusAnswer(status: string, details?: object): TextResponse {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },

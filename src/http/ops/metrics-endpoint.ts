@@ -1,9 +1,9 @@
 import { Registry } from 'prom-client'
 import { type HttpLimits, probeMilliseconds } from '../../limits.ts'
 import { answerReadOnly } from '../../rest/handler.ts'
-import { type Answer, problem } from '../../rest/problem.ts'
+import { type TextResponse, problem } from '../../rest/problem.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
-import { EncodedResponse, outgoing } from '../cache/encoded-response.ts'
+import { EncodedResponse, negotiate } from '../cache/encoded-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { requestProblem } from '../middleware/request-size.ts'
 import { senderOf } from '../sender.ts'
@@ -22,7 +22,7 @@ export function createMetricsEndpoint(tell: () => Promise<readonly string[]>): M
 }
 
 /** Responds with all metrics. */
-export async function answerMetrics(tell: MetricsEndpoint): Promise<Answer> {
+export async function answerMetrics(tell: MetricsEndpoint): Promise<TextResponse> {
   return { status: 200, headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }, body: await tell() }
 }
 
@@ -43,11 +43,11 @@ export function metricsListener(tell: MetricsEndpoint, limits: HttpLimits): Node
   return async (request, response) => {
     const { headers, ...answer } = requestProblem(request, limits) ?? (await answerTo(request, tell))
     const whole = new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
-    await write(response, await outgoing(request, whole, []), senderOf(request, 0))
+    await write(response, await negotiate(request, whole, []), senderOf(request, 0))
   }
 }
 
-async function answerTo({ path, method }: IncomingRequest, tell: MetricsEndpoint): Promise<Answer> {
+async function answerTo({ path, method }: IncomingRequest, tell: MetricsEndpoint): Promise<TextResponse> {
   if (path === metricsPath) return answerReadOnly(method, () => answerMetrics(tell))
   return problem('PATH_NOT_FOUND', `${path} is not ${metricsPath}, which is all there is on this port`)
 }

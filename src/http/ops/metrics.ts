@@ -89,7 +89,7 @@ function tellAge(registers: Registry[], data: DataVersions): void {
   gauge(
     'data_age_seconds',
     'Time since this process last knew that it had received every commit.',
-    () => data.currentStamp().ageSeconds,
+    () => data.currentState().ageSeconds,
   )
   gauge('commits_heard', '1 where this process receives commits, else 0: then it caches nothing.', () =>
     data.isListening ? 1 : 0,

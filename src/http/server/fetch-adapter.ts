@@ -18,7 +18,7 @@ export function fetchAdapter(options: AdapterOptions): (request: Request) => Pro
     const exchange: Exchange = {
       body: emptyBody,
       headers: [],
-      stamp: null,
+      stateAtStart: null,
       request: incoming,
       trace,
       sender,

@@ -41,7 +41,7 @@ export function nodeAdapter({ limits, capacity, turns, begin, handle, trustedPro
     const exchange: Exchange = {
       body: emptyBody,
       headers: [],
-      stamp: null,
+      stateAtStart: null,
       request,
       trace,
       sender:

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { notAllowed } from '../../rest/handler.ts'
-import { type Answer, problem, type ProblemCode } from '../../rest/problem.ts'
+import { type TextResponse, problem, type ProblemCode } from '../../rest/problem.ts'
 import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
 
 /** Problems by the code of Node's parse error. */
@@ -23,7 +23,7 @@ export function refusalOfTunnel(): string {
 }
 
 /** Returns an answer as the bytes of the last response of a connection. */
-function lastResponse({ status, headers, body }: Answer): string {
+function lastResponse({ status, headers, body }: TextResponse): string {
   const fields = { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n')

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { readFeedStates } from '../../../src/database/read/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { createConsistentReads } from '../../../src/graphql/execution/consistent-reads.ts'
-import type { CollectedOrigin, RequestContext } from '../../../src/graphql/execution/context.ts'
+import type { DataOrigin, RequestContext } from '../../../src/graphql/execution/context.ts'
 import { admissionLimits } from '../../../src/limits.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -264,7 +264,7 @@ function vaultsIn(data: unknown): Told[] {
 
 test('reads of a database without a commit have no version', async () => {
   const empty = await emptyDatabase()
-  const origin: CollectedOrigin = { tags: new Set(), version: 'none yet', isCacheable: true }
+  const origin: DataOrigin = { tags: new Set(), version: 'none yet', isCacheable: true }
   const run = createConsistentReads(empty)
   await run({ report: String, sender: 'one', origin }, ({ database }) => readFeedStates(database))
   expect(origin.version).toBeNull()

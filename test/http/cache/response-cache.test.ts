@@ -14,7 +14,8 @@ function listening(bytes = plenty): ResponseCache {
 
 function made(body: string, tags: readonly string[] | null, status = 200): Promise<EncodedResponse> {
   const answer = { status, headers: { 'content-type': 'text/plain' }, body }
-  return Promise.resolve(new EncodedResponse(answer, { tags: tags && new Set(tags), version: null }))
+  const origin = { tags: new Set(tags), version: null, isCacheable: tags !== null }
+  return Promise.resolve(new EncodedResponse(answer, origin))
 }
 
 /** A promise that the test keeps when it likes. */

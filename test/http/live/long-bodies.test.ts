@@ -5,7 +5,7 @@ import {
   type Ticket,
 } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
-import type { Exchange, Reply } from '../../../src/http/middleware.ts'
+import type { Exchange, HandlerResponse } from '../../../src/http/middleware.ts'
 import { graphqlStream, type GraphqlStreamOptions } from '../../../src/http/live/operations/graphql-stream.ts'
 import { preparationCosts } from '../../../src/limits.ts'
 
@@ -44,7 +44,7 @@ function exchangeOf(body: string, onDisconnect: Exchange['onDisconnect']): Excha
     sender: 'someone',
     body: Buffer.from(body),
     headers: [],
-    stamp: null,
+    stateAtStart: null,
   }
 }
 
@@ -60,7 +60,7 @@ test('the long body of an event stream is parsed by admission control, at the pr
     },
   }
   const handle = graphqlStream({ ...others, admission })(unused)
-  const reply: Reply = await handle(exchangeOf(long, (left) => void (leave = left)))
+  const reply: HandlerResponse = await handle(exchangeOf(long, (left) => void (leave = left)))
   expect(reply.status).toBe(503)
   expect(reply).toBeInstanceOf(EncodedResponse)
   const [ticket] = tickets

@@ -2,13 +2,16 @@ import { expect, test } from 'vitest'
 import { createAdmissionControl, type Ticket } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { vaultStream, type VaultStreamOptions } from '../../../src/http/live/vault-stream.ts'
-import type { Exchange, Reply } from '../../../src/http/middleware.ts'
+import type { Exchange, HandlerResponse } from '../../../src/http/middleware.ts'
 import { admissionLimits, preparationCosts } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { addressOf } from '../../support/world.ts'
 
 /** A request for the snapshots of so many vaults, at a gateway with this queue of preparation. */
-async function follow(count: number, maxWaiting: number): Promise<{ reply: Reply; tickets: readonly Ticket[] }> {
+async function follow(
+  count: number,
+  maxWaiting: number,
+): Promise<{ reply: HandlerResponse; tickets: readonly Ticket[] }> {
   const tickets: Ticket[] = []
   const control = createAdmissionControl({ ...admissionLimits, maxWaiting })
   const admission: VaultStreamOptions['admission'] = {

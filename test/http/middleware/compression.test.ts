@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { compress } from '../../../src/http/middleware/compression.ts'
 import { maxConcurrentCompressions } from '../../../src/limits.ts'
-import { EncodedResponse, outgoing } from '../../../src/http/cache/encoded-response.ts'
+import { EncodedResponse, negotiate } from '../../../src/http/cache/encoded-response.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect(answer.etagDigest).toMatch(/-br$/)
     for (const end of ['', '-br', '-gzip']) {
       const headers = { 'if-none-match': `"${answer.etagDigest ?? ''}${end}"` }
-      const { status } = await outgoing(fromFetch(new Request('http://gateway.test/', { headers })), answer, [])
+      const { status } = await negotiate(fromFetch(new Request('http://gateway.test/', { headers })), answer, [])
       expect(status).toBe(304)
     }
   })

@@ -1,5 +1,5 @@
 import type { LiveLimits } from '../../../limits/live.ts'
-import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
+import { type TextResponse, problem, retryLater } from '../../../rest/problem.ts'
 import { networkOf } from '../../sender.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
 import { Budget } from '../../server/capacity/budget.ts'
@@ -60,7 +60,7 @@ export class LiveConnections {
   }
 
   /** Reserves a slot for a sender, or returns the problem of the limit that refuses it. */
-  admit(sender: string): StreamSlot | Answer {
+  admit(sender: string): StreamSlot | TextResponse {
     const refusal = this.#refusal(sender)
     if (refusal !== null) {
       this.#options.observer.onStreamRefused()
@@ -109,7 +109,7 @@ export class LiveConnections {
     for (const connection of this.#open) this.#end(connection, 'stop')
   }
 
-  #refusal(sender: string): Answer | null {
+  #refusal(sender: string): TextResponse | null {
     const { limits, most } = this.#options
     const network = networkOf(sender)
     const isFull = this.#slots >= most || (network !== null && !this.#slotsOfNetworks.hasRoom(network, 1))

@@ -1,7 +1,7 @@
 import { answerByMethod } from '../../../rest/handler.ts'
 import { liveEventOperation, liveEvents } from '../../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../../rest/parameters.ts'
-import { type Answer, problem } from '../../../rest/problem.ts'
+import { type TextResponse, problem } from '../../../rest/problem.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { Handler } from '../../middleware.ts'
@@ -69,7 +69,7 @@ interface Asked extends Pick<LedgerRequest, 'after'> {
   readonly variables: Readonly<Record<string, unknown>>
 }
 
-function parametersOf(query: URLSearchParams): Asked | { readonly refusal: Answer } {
+function parametersOf(query: URLSearchParams): Asked | { readonly refusal: TextResponse } {
   try {
     const { after, ...variables } = readParameters(liveEvents.parameters, query) as { readonly after?: string }
     const position = after === undefined ? null : parseLedgerPosition(after)
@@ -82,7 +82,7 @@ function parametersOf(query: URLSearchParams): Asked | { readonly refusal: Answe
 }
 
 /** Converts the refusal of the document: the only value that it can refuse is an address with a wrong checksum. */
-function inWordsOfParameters({ body, status }: Answer): Answer {
+function inWordsOfParameters({ body, status }: TextResponse): TextResponse {
   if (status === 503) return problem('OVERLOADED', 'Too many requests are waiting. Try again later.')
   const { errors } = JSON.parse(body) as { readonly errors: readonly { readonly message: string }[] }
   return problem('BAD_PARAMETER', `vault: ${errors[0]?.message.replace(/^.*?; /, '') ?? ''}`, 'vault')

@@ -1,8 +1,8 @@
 import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
-import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
+import { type TextResponse, problem, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
-import type { Exchange, Reply } from '../../middleware.ts'
+import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
@@ -32,7 +32,7 @@ export type BeginLedgerStream = (
   exchange: Exchange,
   request: LedgerRequest,
   opening: Opening,
-) => Promise<Reply | Answer>
+) => Promise<HandlerResponse | TextResponse>
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {

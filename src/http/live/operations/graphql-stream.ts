@@ -3,12 +3,12 @@ import { GraphQLError } from 'graphql'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { preparationCosts } from '../../../limits.ts'
 import { liveLimits } from '../../../limits/live.ts'
-import { type Answer, problem } from '../../../rest/problem.ts'
+import { type TextResponse, problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, graphqlAnswer } from '../../graphql/json-post.ts'
 import { graphqlPath } from '../../graphql/path.ts'
 import type { PersistedOperations } from '../../graphql/persisted-operations.ts'
-import type { Exchange, Handler, Middleware, Reply } from '../../middleware.ts'
+import type { Exchange, Handler, Middleware, HandlerResponse } from '../../middleware.ts'
 import { acceptsEvents } from '../../middleware/content-negotiation.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
@@ -66,8 +66,8 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     exchange: Exchange,
     sent: SentOperation,
     opening: Opening,
-    pass: () => Reply | Promise<Reply>,
-  ): Promise<Reply | Answer> {
+    pass: () => HandlerResponse | Promise<HandlerResponse>,
+  ): Promise<HandlerResponse | TextResponse> {
     const checked = await operations.subscribe(sent.query, sent, exchange)
     if (checked === null) return pass()
     if ('status' in checked) return new EncodedResponse(checked)
@@ -97,7 +97,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     if (accept === null || !acceptsEvents(accept)) return next(exchange)
     const sent = await parsed(exchange)
     if (sent === 'overloaded') return refuse(request, overloaded())
-    const pass = (): Reply | Promise<Reply> =>
+    const pass = (): HandlerResponse | Promise<HandlerResponse> =>
       acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()
     const slot = options.connections.admit(sender)
@@ -115,7 +115,7 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
     sent: SentOperation,
     checked: CheckedSubscription,
     { slot, isWanted }: Opening,
-  ): Promise<Reply | Answer> => {
+  ): Promise<HandlerResponse | TextResponse> => {
     const key = keyOf(sent, checked)
     const source: ResponseSource = {
       name: key,
@@ -190,7 +190,7 @@ function keyOf({ query, operationName }: SentOperation, { variables }: CheckedSu
 }
 
 /** Answers an operation that is not a subscription with one event. */
-async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
+async function asEvents(exchange: Exchange, next: Handler): Promise<HandlerResponse> {
   const { request } = exchange
   const asJson = {
     method: request.method,
@@ -205,7 +205,7 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
   }
   const answered = { ...exchange, request: asJson }
   const response = await next(answered)
-  exchange.stamp = answered.stamp
+  exchange.stateAtStart = answered.stateAtStart
   if (response instanceof StreamedResponse || response.status !== 200) return response
   return new EncodedResponse({ status: 200, headers: eventStreamHeaders, body: ending(response.bytes) })
 }

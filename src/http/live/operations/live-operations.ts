@@ -4,7 +4,7 @@ import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Executor, OperationParams } from '../../../graphql/execution/executor.ts'
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
 import type { FixedDocument } from '../../../graphql/execution/executor.ts'
-import type { Answer } from '../../../rest/problem.ts'
+import type { TextResponse } from '../../../rest/problem.ts'
 import { graphqlAnswer } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
 import { liveSender } from '../responses/evaluate.ts'
@@ -21,9 +21,13 @@ export interface LiveOperations {
    * Checks a subscription, and selects its field.
    * @returns the response that refuses it; null if the operation is not a subscription, or its document is invalid
    */
-  subscribe(text: string, params: OperationParams, exchange: Exchange): Promise<CheckedSubscription | Answer | null>
+  subscribe(
+    text: string,
+    params: OperationParams,
+    exchange: Exchange,
+  ): Promise<CheckedSubscription | TextResponse | null>
   /** Runs a subscription for an event. */
-  run(text: string, params: OperationParams, context: RequestContext): Promise<Answer>
+  run(text: string, params: OperationParams, context: RequestContext): Promise<TextResponse>
   /**
    * Runs one of the gateway's own subscriptions for an event.
    * @returns JSON text of its body
@@ -53,7 +57,7 @@ export function liveOperations(
     },
   }
 
-  async function run(text: string, params: OperationParams, context: RequestContext): Promise<Answer> {
+  async function run(text: string, params: OperationParams, context: RequestContext): Promise<TextResponse> {
     const prepared = await executor.prepare(text, context)
     const { errors } = prepared
     const result: ExecutionResult = errors.length > 0 ? { errors } : await executor.run(prepared, params, context)
@@ -68,7 +72,7 @@ export function liveOperations(
       const signal = new Canceller()
       onDisconnect(() => signal.abort())
       const context = { sender, report, signal }
-      const refuse = (errors: readonly GraphQLError[]): Answer => graphqlAnswer({ errors }, mediaType, context)
+      const refuse = (errors: readonly GraphQLError[]): TextResponse => graphqlAnswer({ errors }, mediaType, context)
       try {
         const prepared = await executor.prepare(text, context)
         const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)

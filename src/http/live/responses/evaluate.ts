@@ -1,11 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import type { RequestContext } from '../../../graphql/execution/context.ts'
-import type { Answer } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
-import type { EncodedResponse } from '../../cache/encoded-response.ts'
-import type { OnDisconnect, ResponseCache } from '../../cache/response-cache.ts'
+import type { ResponseCache } from '../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Exchange } from '../../middleware.ts'
+import type { Produce, Respond } from '../../produce.ts'
 import { type Evaluation, laterVersion } from './response-source.ts'
 
 /** Sender of the evaluations that streams share: together they have the share of one client. */
@@ -20,18 +18,13 @@ export interface AskedResponse {
   readonly path: string
   /** Key in the response cache. */
   readonly key: string
-  readonly respond: (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
+  readonly respond: Respond
 }
 
 export interface EvaluateOptions {
   readonly cache: ResponseCache
   readonly data: DataVersions
-  /** Produces a response within the limits on concurrency, and within its deadline. */
-  readonly produce: (
-    exchange: Exchange,
-    onDisconnect: OnDisconnect,
-    respond: AskedResponse['respond'],
-  ) => Promise<EncodedResponse>
+  readonly produce: Produce
   /** Reports an unexpected error, by a request id. */
   readonly report: (error: unknown, requestId: string) => void
 }
@@ -46,14 +39,14 @@ const reportedKeys = 1_000
 export function createEvaluate({ cache, data, produce, report }: EvaluateOptions): Evaluate {
   const reported = new LRUCache<string, true>({ max: reportedKeys })
   return async ({ path, key, respond }) => {
-    const stamp = data.currentStamp()
+    const stateAtStart = data.currentState()
     const isReported = reported.has(key)
     let errors = 0
     const reportOnce = (error: unknown): void => {
       errors++
       if (!isReported) report(error, liveSender)
     }
-    const exchange = { ...liveExchange(path, reportOnce), stamp }
+    const exchange = { ...liveExchange(path, reportOnce), stateAtStart }
     const response = await cache.answer(
       key,
       liveSender,
@@ -64,11 +57,11 @@ export function createEvaluate({ cache, data, produce, report }: EvaluateOptions
     else if (response.status < 500) reported.delete(key)
     const { version } = response.origin
     // The response is current at the version that this process was notified of before it was evaluated, even if it is from the cache.
-    return { response, version: laterVersion(version, stamp.version) }
+    return { response, version: laterVersion(version, stateAtStart.version) }
   }
 }
 
-function liveExchange(path: string, report: (error: unknown) => void): Omit<Exchange, 'stamp'> {
+function liveExchange(path: string, report: (error: unknown) => void): Omit<Exchange, 'stateAtStart'> {
   return {
     request: requestOf(path),
     trace: {

@@ -49,7 +49,7 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   get versionNow(): string | null {
-    return this.#data.currentStamp().version
+    return this.#data.currentState().version
   }
 
   get isListening(): boolean {
@@ -108,8 +108,8 @@ export class FollowedResponses implements FollowedResponseHost {
       const started = performance.now()
       return { begun, ...(await followed.source.evaluate()), milliseconds: performance.now() - started }
     })
-    const { tags, version } = evaluation.response.origin
-    this.#tag(followed, tags)
+    const { tags, version, isCacheable } = evaluation.response.origin
+    this.#tag(followed, isCacheable ? tags : null)
     if (!this.#isUnchanged(followed, begun.changes)) followed.change()
     // Waits until the response cache was notified of this version: a later request must not get an older cached response.
     const seq = version === null ? 0 : Number.parseInt(version, 10)

@@ -1,5 +1,5 @@
-import { type Answer, retryLater } from '../../../rest/problem.ts'
-import type { Exchange, Reply } from '../../middleware.ts'
+import { type TextResponse, retryLater } from '../../../rest/problem.ts'
+import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import type { StreamSlot } from '../delivery/live-connections.ts'
 import { EvaluationRefused } from './evaluation-queue.ts'
@@ -18,9 +18,9 @@ export interface Opening {
  */
 export async function openAt(
   exchange: Pick<Exchange, 'request' | 'onDisconnect'>,
-  slot: StreamSlot | Answer,
-  begin: (opening: Opening) => Promise<Reply | Answer>,
-): Promise<Reply> {
+  slot: StreamSlot | TextResponse,
+  begin: (opening: Opening) => Promise<HandlerResponse | TextResponse>,
+): Promise<HandlerResponse> {
   const { request, onDisconnect } = exchange
   if ('status' in slot) return refuse(request, slot)
   let isWanted = true
@@ -50,6 +50,6 @@ export async function openAt(
 }
 
 /** Returns the problem of a stream whose responses exceed the limit on their number or their memory. */
-export function noRoom(): Answer {
+export function noRoom(): TextResponse {
   return retryLater('OVERLOADED', 'Streams follow too many responses, or these take too much memory. Try again later.')
 }
