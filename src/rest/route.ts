@@ -68,27 +68,23 @@ type ResultPath<Data> = Data extends readonly unknown[]
       | { [Key in keyof Data & string]: readonly [Key, ...ResultPath<NonNullable<Data[Key]>>] }[keyof Data & string]
     : readonly []
 
-/**
- * Creates a route; the types ensure that `body` is a path of the document's result.
- * @param body path of keys to the body
- * @param next returns the cursor of the next page
- * @param past for a route that serves moments in the past
- */
-export function route<Data, PastData = Data>(
-  path: string,
-  document: TypedDocumentString<Data, never>,
-  documentation: RouteDocumentation,
-  parameters: Readonly<Record<string, Parameter>>,
-  body: ResultPath<Data>,
-  next?: (data: Data) => string | null | undefined,
-  past?: PastRoute<PastData>,
-): Route {
+/** A route as it is written in the table of routes; the types ensure that `body` is a path of the document's result. */
+interface RouteDefinition<Data, PastData> extends Pick<Route, 'path' | 'documentation' | 'parameters'> {
+  /** The document of the present. */
+  readonly document: TypedDocumentString<Data, never>
+  /** Path of keys to the body. */
+  readonly body: ResultPath<Data>
+  /** Returns the cursor of the next page. */
+  readonly next?: (data: Data) => string | null | undefined
+  /** Of a route that serves moments in the past. */
+  readonly past?: PastRoute<PastData>
+}
+
+/** Creates a route. */
+export function route<Data, PastData = Data>(definition: RouteDefinition<Data, PastData>): Route {
+  const { path, documentation, parameters, document, body, next, past } = definition
   // An operation is compiled once for each of these objects.
-  const documentOf = (text: RouteDocument['text']): RouteDocument => ({
-    text,
-    path: body,
-    wordOf: word,
-  })
+  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, path: body, wordOf: word })
   return {
     path,
     documentation,

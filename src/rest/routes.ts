@@ -39,10 +39,10 @@ const exampleCursor =
 
 /** The six paths of the interface, in their documented order. */
 export const routes: readonly Route[] = [
-  route(
-    '/vault/:address/snapshot',
-    SnapshotDocument,
-    {
+  route({
+    path: '/vault/:address/snapshot',
+    document: SnapshotDocument,
+    documentation: {
       operation: 'getSnapshot',
       tag: 'vault',
       summary: "A vault's snapshot",
@@ -53,20 +53,19 @@ export const routes: readonly Route[] = [
       name: 'Snapshot',
       isList: false,
     },
-    { at: timeParameter('at', 'The moment, in Unix seconds; without it, now.', 1763431200) },
-    ['vault'],
-    undefined,
-    {
+    parameters: { at: timeParameter('at', 'The moment, in Unix seconds; without it, now.', 1763431200) },
+    body: ['vault'],
+    past: {
       parameter: 'at',
       document: SnapshotAtDocument,
       isFinal: ({ moment }) => moment?.isFinal === true,
     },
-  ),
+  }),
 
-  route(
-    '/vault/:address/equity',
-    EquityDocument,
-    {
+  route({
+    path: '/vault/:address/equity',
+    document: EquityDocument,
+    documentation: {
       operation: 'getEquity',
       tag: 'vault',
       summary: "A vault's equity over time",
@@ -78,14 +77,17 @@ export const routes: readonly Route[] = [
       isList: true,
       isTable: true,
     },
-    { ...window, points: count('points', 'How many points at most.', { min: 2, max: 2_000, default: 500 }) },
-    ['vault', 'equity'],
-  ),
+    parameters: {
+      ...window,
+      points: count('points', 'How many points at most.', { min: 2, max: 2_000, default: 500 }),
+    },
+    body: ['vault', 'equity'],
+  }),
 
-  route(
-    '/vault/:address/events',
-    EventsDocument,
-    {
+  route({
+    path: '/vault/:address/events',
+    document: EventsDocument,
+    documentation: {
       operation: 'getEvents',
       tag: 'vault',
       summary: "A vault's activity ledger",
@@ -97,20 +99,20 @@ export const routes: readonly Route[] = [
       isList: true,
       isTable: true,
     },
-    {
+    parameters: {
       type: eventTypesParameter('type', 'Only rows of this type, or of several with commas.'),
       ...window,
       limit: count('first', 'How many rows at most.', { min: 1, max: 1_000, default: 100 }),
       cursor: cursor('after', 'Cursor from the Link header of the previous page.', exampleCursor),
     },
-    ['vault', 'events', 'nodes'],
-    ({ vault }) => (vault?.events.pageInfo.hasNextPage === true ? vault.events.pageInfo.endCursor : null),
-  ),
+    body: ['vault', 'events', 'nodes'],
+    next: ({ vault }) => (vault?.events.pageInfo.hasNextPage === true ? vault.events.pageInfo.endCursor : null),
+  }),
 
-  route(
-    '/strategies',
-    StrategiesDocument,
-    {
+  route({
+    path: '/strategies',
+    document: StrategiesDocument,
+    documentation: {
       operation: 'getStrategies',
       tag: 'catalogue',
       summary: 'The catalogue of strategies',
@@ -119,14 +121,14 @@ export const routes: readonly Route[] = [
       name: 'Strategy',
       isList: true,
     },
-    {},
-    ['strategies'],
-  ),
+    parameters: {},
+    body: ['strategies'],
+  }),
 
-  route(
-    '/universe',
-    UniverseDocument,
-    {
+  route({
+    path: '/universe',
+    document: UniverseDocument,
+    documentation: {
       operation: 'getUniverse',
       tag: 'catalogue',
       summary: 'The eligible assets',
@@ -135,14 +137,14 @@ export const routes: readonly Route[] = [
       name: 'UniverseAsset',
       isList: true,
     },
-    {},
-    ['universe', 'assets'],
-  ),
+    parameters: {},
+    body: ['universe', 'assets'],
+  }),
 
-  route(
-    '/universe/pairs',
-    UniversePairsDocument,
-    {
+  route({
+    path: '/universe/pairs',
+    document: UniversePairsDocument,
+    documentation: {
       operation: 'getUniversePairs',
       tag: 'catalogue',
       summary: 'The eligible pools',
@@ -151,7 +153,7 @@ export const routes: readonly Route[] = [
       name: 'UniversePair',
       isList: true,
     },
-    {},
-    ['universe', 'pairs'],
-  ),
+    parameters: {},
+    body: ['universe', 'pairs'],
+  }),
 ]
