@@ -1,33 +1,19 @@
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
-import { liveLimits } from '../../limits/live.ts'
-import { BoundedRequest } from './bounded-request.ts'
-import { Connection, createPipelineCapacity } from './connection.ts'
-import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
-import { createReadPacing } from './pacing/read-pacing.ts'
-import { refusalOfBytes, refusalOfTunnel } from './unread-refusals.ts'
 import type { UnparsedBytes } from '../middleware/unknown-method.ts'
+import { BoundedRequest } from './bounded-request.ts'
+import { type ConnectionOptions, OpenConnections } from './open-connections.ts'
+import { refusalOfBytes, refusalOfTunnel } from './unread-refusals.ts'
 
-export interface ServerOptions {
-  readonly listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void>
-  /** Called with an error that a listener threw; its connection is closed. */
-  readonly onError: (error: unknown) => void
+export interface ServerOptions extends Omit<ConnectionOptions, 'limits'> {
   readonly port: number
   /** Address to listen on; null listens on all. */
   readonly host: string | null
   readonly limits?: HttpLimits
   /** Environment variable that configures the port, for error messages. */
   readonly variable?: 'PORT' | 'METRICS_PORT'
-  /** File descriptors reserved for other connections of the process, in addition to the reserve for files. */
-  readonly descriptorsElsewhere?: number
-  /** Whether all clients connect through proxies: one address may then have all connections. */
-  readonly isBehindProxies?: boolean
-  /** Called with the number of open connections whenever it changes. */
-  readonly onConnections?: (open: number) => void
-  /** Called for each connection that is closed at once because a limit on connections is reached. */
-  readonly onRefused?: () => void
 }
 
 export interface HttpServer {
@@ -54,96 +40,80 @@ export class CannotListen extends Error {
   }
 }
 
+/** Node's server, whose requests are limited as they are read. */
+type NodeServer = Server<typeof BoundedRequest>
+
 /**
  * Starts an HTTP server with limits on connections, sizes and times.
  * @throws {CannotListen}
  */
 export async function listen(options: ServerOptions): Promise<HttpServer> {
-  const { listener, onError, port, host, limits = defaultHttpLimits, variable = 'PORT' } = options
-  const open = new Set<Socket>()
-  /** Connections that are parsed. */
-  const connections = new Map<Socket, Connection>()
-  const capacity = createPipelineCapacity(limits)
-  const admission = createConnectionLimits({
-    most: connectionsWithin(limits.connections, options.descriptorsElsewhere ?? 0),
-    maxWithStreams: connectionsWithin(limits.connections + liveLimits.connections, options.descriptorsElsewhere ?? 0),
-    isBehindProxies: options.isBehindProxies ?? false,
-    onOpen: options.onConnections,
-    onRefused: options.onRefused,
-  })
-  // A proxy's connections are those of many clients.
-  const maxWaiting = (options.isBehindProxies ?? false) ? Infinity : connectionLimits.waitingConnections
-  const pacing = createReadPacing(connectionLimits.readMilliseconds, maxWaiting)
-  let isClosing = false
-
-  /** Passes a request to the listener, when its connection begins it. */
-  function begin(response: ServerResponse<BoundedRequest>): void {
-    const request = response.req
-    // After an upgrade request that is not performed, Node does not enforce the header size limit on the same
-    // connection.
-    if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
-    listener(request, response).catch((error: unknown) => {
-      // A client that disconnects while it sends its body is not an error of the gateway.
-      if (error !== request.errored) onError(error)
-      response.destroy()
+  const { limits = defaultHttpLimits, onError } = options
+  const connections = new OpenConnections({ ...options, limits })
+  const server = createNodeServer(limits)
+  server.on('request', connections.onRequest)
+  handleExpectations(server)
+  refuseUnparsed(server, connections)
+  // Node's own listener adds the parser: it runs when it is the connection's turn.
+  const [attachParser] = server.listeners('connection')
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+    connections.add(socket, () => {
+      attachParser?.call(server, socket)
     })
+  })
+  await startListening(server, options)
+  // An error of accept, such as lack of memory, must not end open connections.
+  server.on('error', onError)
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: (seconds) => close(server, connections, seconds),
   }
+}
 
-  const server = createServer(
-    {
-      IncomingMessage: BoundedRequest,
-      // Overrides Node's command line option of the same name.
-      insecureHTTPParser: false,
-      // Node would answer a request without Host by itself: past the limits of its connection, and unseen by logs.
-      requireHostHeader: false,
-      maxHeaderSize: limits.headerBytes,
-      headersTimeout: limits.headersSeconds * 1000,
-      requestTimeout: limits.requestSeconds * 1000,
-      keepAliveTimeout: limits.idleSeconds * 1000,
-      // Maximum delay of headersTimeout and requestTimeout.
-      connectionsCheckingInterval: Math.min(1000, limits.headersSeconds * 500),
-    },
-    (request, response) => {
-      request.pacing = pacing
-      pacing.onRead(request.socket)
-      connections.get(request.socket)?.add(response)
-    },
-  )
+function createNodeServer(limits: HttpLimits): NodeServer {
+  const server = createServer({
+    IncomingMessage: BoundedRequest,
+    // Overrides Node's command line option of the same name.
+    insecureHTTPParser: false,
+    // Node would answer a request without Host by itself: past the limits of its connection, and unseen by logs.
+    requireHostHeader: false,
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersSeconds * 1000,
+    requestTimeout: limits.requestSeconds * 1000,
+    keepAliveTimeout: limits.idleSeconds * 1000,
+    // Maximum delay of headersTimeout and requestTimeout.
+    connectionsCheckingInterval: Math.min(1000, limits.headersSeconds * 500),
+  })
   // An option of node:net that node:http does not pass on: read pacing resumes each connection.
   Object.assign(server, { pauseOnConnect: true })
   server.timeout = limits.silentSeconds * 1000
+  return server
+}
+
+/** Passes requests with `Expect` on as all others. */
+function handleExpectations(server: NodeServer): void {
+  // The reader of the body sends 100 Continue; refused requests receive none.
+  server.on('checkContinue', (request, response) => void server.emit('request', request, response))
+  // Unknown expectations are ignored, which RFC 9110 permits.
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
+}
+
+/** Refuses bytes that are not a request, and tunnels. */
+function refuseUnparsed(server: NodeServer, connections: OpenConnections): void {
   server.on('clientError', (error: NodeJS.ErrnoException & UnparsedBytes, socket: Socket) => {
-    const connection = connections.get(socket)
-    pacing.onRead(socket)
+    const connection = connections.onUnparsed(socket)
     if (error.code === 'ECONNRESET' || !socket.writable || connection === undefined) return void socket.destroy()
     connection.refuse(refusalOfBytes(error))
   })
   // Node has removed its parser and listeners: the bytes that follow are those of a tunnel, which is not opened.
   server.on('connect', (_, socket: Socket) => {
-    pacing.onRead(socket)
     socket.on('timeout', () => socket.destroy())
-    connections.get(socket)?.refuse(refusalOfTunnel())
+    connections.onUnparsed(socket)?.refuse(refusalOfTunnel())
   })
-  // The reader of the body sends 100 Continue; refused requests receive none.
-  server.on('checkContinue', (request, response) => void server.emit('request', request, response))
-  // Unknown expectations are ignored, which RFC 9110 permits.
-  server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
-  // Node's own listener adds the parser: it runs when it is the connection's turn.
-  const [beginParsing] = server.listeners('connection')
-  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
-    const admitted = admission.admit(socket.remoteAddress)
-    if (admitted === null) return void socket.destroy()
-    open.add(socket)
-    pacing.add(socket, () => {
-      beginParsing?.call(server, socket)
-      connections.set(socket, new Connection(socket, limits, capacity, admitted, begin))
-    })
-    socket.once('close', () => {
-      open.delete(socket)
-      connections.delete(socket)
-      admitted.leave()
-    })
-  })
+}
+
+/** @throws {CannotListen} */
+async function startListening(server: NodeServer, { port, host, variable = 'PORT' }: ServerOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error): void => reject(new CannotListen(port, error.message, variable))
     server.once('error', fail)
@@ -152,29 +122,16 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       resolve()
     })
   })
-  // An error of accept, such as lack of memory, must not end open connections.
-  server.on('error', onError)
+}
 
-  const allRunning = (): ServerResponse[] => [...connections.values()].flatMap(({ running }) => running)
-  const closeUnused = (): void => {
-    for (const socket of open) if ((connections.get(socket)?.running.length ?? 0) === 0) socket.destroy()
-  }
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close(seconds) {
-      isClosing = true
-      for (const connection of connections.values()) connection.isClosing = true
-      const closed = new Promise((resolve) => server.close(resolve))
-      for (const response of allRunning()) if (!response.headersSent) response.setHeader('connection', 'close')
-      closeUnused()
-      const inTime = new AbortController()
-      const late = wait(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => undefined)
-      await Promise.race([closed.then(() => inTime.abort()), late])
-      const cut = allRunning().length
-      // Node's closeAllConnections() leaves out those without a parser, as after CONNECT.
-      for (const socket of open) socket.destroy()
-      await closed
-      return cut
-    },
-  }
+/** @returns number of running requests cut off */
+async function close(server: NodeServer, connections: OpenConnections, seconds: number): Promise<number> {
+  const closed = new Promise((resolve) => server.close(resolve))
+  connections.closeAfterResponses()
+  const inTime = new AbortController()
+  const late = wait(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => undefined)
+  await Promise.race([closed.then(() => inTime.abort()), late])
+  const cut = connections.destroyAll()
+  await closed
+  return cut
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
-import { createReadPacing } from '../../../src/http/server/pacing/read-pacing.ts'
+import { ReadPacing } from '../../../src/http/server/pacing/read-pacing.ts'
 import { listen } from '../../../src/http/server/server.ts'
 import { connectionLimits } from '../../../src/limits.ts'
 
@@ -16,7 +16,7 @@ async function pacedServer(
   maxWaiting = Infinity,
   ofLong = { inAll: Infinity, bytes: Infinity },
 ): Promise<number> {
-  const pacing = createReadPacing(milliseconds, maxWaiting, ofLong)
+  const pacing = new ReadPacing(milliseconds, maxWaiting, ofLong)
   server = createServer({ pauseOnConnect: true }, (socket) => {
     pacing.add(socket, () =>
       socket.on('data', (bytes) => {
