@@ -28,7 +28,7 @@ import { graphqlPath } from './graphql/path.ts'
 import { type KnownOperations, persistedOperations } from './graphql/persisted-operations.ts'
 import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
-import { compose, type Exchange, type PathStages, type HandlerResponse } from './middleware.ts'
+import { compose, type Exchange, type HandlerResponse, type HandlersByPath, type PathStages } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
@@ -40,15 +40,15 @@ import { explorerContents } from './explorer/contents.ts'
 import { apiDocsContents } from './ops/api-docs.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
-import { ownPaths } from './ops/own-paths.ts'
-import { rootLinks } from './ops/root.ts'
+import { ownPaths, type PathHandler } from './ops/own-paths.ts'
+import { rootLinks, type RootOptions } from './ops/root.ts'
 import { type PageFolders, servedOnce } from './ops/static-content.ts'
 import { answerThroughCache, producer } from './produce.ts'
 import { refuse } from './refuse.ts'
 import { networkOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
-import { nodeAdapter, type NodeListener } from './server/node-adapter.ts'
+import { type AdapterOptions, nodeAdapter, type NodeListener } from './server/node-adapter.ts'
 
 /** The gateway, through the Fetch API and through node:http, and its streams, which must be notified of commits. */
 export interface App {
@@ -119,11 +119,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
 
   const answerRest = createRest(executor, { keptBy: isOpen ? 'public' : 'private', prefersCsv })
   const addressNow = exampleAddresses({ executor, isOpen, report: options.report })
-  const folders = options.pageFolders ?? noPages
-  const explorer = folders.explorer === null ? null : explorerContents(folders.explorer, isOpen)
-  const graphiql = folders.graphiql === null ? [] : graphiqlContents(folders.graphiql)
-  const root = rootLinks({ addressNow, isOpen, page: explorer?.page ?? null })
-  const pages = new Map([...servedOnce([...apiDocsContents, ...graphiql, ...(explorer?.assets ?? [])]), ...root])
+  const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
   const awaitVersion = versionWaiter(data, versionAt, (error) => options.report(error, minDataVersionHeader), turns)
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
@@ -158,8 +154,13 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     live.stages,
     graphqlRequests,
   ]
-  const handlers = compose(stages, answerThroughCache({ ...produced, respond: answerRest }))
+  const handle = createHandle(compose(stages, answerThroughCache({ ...produced, respond: answerRest })), data)
+  const adapter = { limits, capacity, turns, begin: createTracing(options), handle, trustedProxies }
+  return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
+}
 
+/** Creates the handler of all exchanges: the stages of their path, then the headers of the exchange. */
+function createHandle(handlers: HandlersByPath, data: DataVersions): AdapterOptions['handle'] {
   /** Answers an exchange; an error of a stage is reported, and answered by 500 with the request id of its log entry. */
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const failed = (error: unknown): ReturnType<typeof handle> => {
@@ -193,8 +194,17 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     return negotiate(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 
-  const adapter = { limits, capacity, turns, begin: createTracing(options), handle, trustedProxies }
-  return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
+  return handle
+}
+
+/** Returns the gateway's own pages, by path: of links, the explorer, GraphiQL's files, and the documentation. */
+function createPages(
+  { graphiql, explorer }: PageFolders,
+  { isOpen, addressNow }: Pick<RootOptions, 'isOpen' | 'addressNow'>,
+): ReadonlyMap<string, PathHandler> {
+  const app = explorer === null ? null : explorerContents(explorer, isOpen)
+  const assets = [...apiDocsContents, ...(graphiql === null ? [] : graphiqlContents(graphiql)), ...(app?.assets ?? [])]
+  return new Map([...servedOnce(assets), ...rootLinks({ addressNow, isOpen, page: app?.page ?? null })])
 }
 
 const noHeaders: HeaderList = []

@@ -43,15 +43,17 @@ export type PathStages = ReadonlyMap<string, Middleware>
 
 type Stage = Middleware | PathStages | null
 
+/** The handlers of the paths that have stages of their own, and that of all other paths. */
+export interface HandlersByPath {
+  readonly byPath: ReadonlyMap<string, Handler>
+  readonly others: Handler
+}
+
 /**
  * Composes the stages of each path into one handler, once; the first in the list runs first.
  * @param stages null where a stage is not configured
- * @returns the handlers of the paths that have stages of their own, and that of all other paths
  */
-export function compose(
-  stages: readonly Stage[],
-  handler: Handler,
-): { readonly byPath: ReadonlyMap<string, Handler>; readonly others: Handler } {
+export function compose(stages: readonly Stage[], handler: Handler): HandlersByPath {
   const paths = stages.flatMap((stage) => (stage === null || typeof stage === 'function' ? [] : [...stage.keys()]))
   const composed = (path: string | null): Handler =>
     stages.reduceRight((next, stage) => stageFor(stage, path)?.(next) ?? next, handler)
