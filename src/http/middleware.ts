@@ -1,7 +1,7 @@
 import type { EncodedResponse, HeaderList } from './cache/encoded-response.ts'
 import type { StreamedResponse } from './live/delivery/streamed-response.ts'
 import type { NotifiedState } from './cache/data-versions.ts'
-import type { OnDisconnect } from './cache/response-cache.ts'
+import type { OnDisconnect } from './cache/productions.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { Trace } from './middleware/tracing.ts'
 import type { Body } from './server/request-body.ts'

@@ -1,13 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { EncodedResponse } from './encoded-response.ts'
-import { sharedMilliseconds, within } from '../async/within.ts'
+import { type OnDisconnect, Productions, type StartProduction } from './productions.ts'
 import { TagHistory } from './tag-history.ts'
-
-/** Registers a callback that runs when the client disconnects before its response. */
-export type OnDisconnect = (giveUp: () => void) => void
-
-/** Starts a production; registers a callback for when no client waits for its response any more. */
-type StartProduction = (onDisconnect: OnDisconnect) => Promise<EncodedResponse>
 
 /** Cache metrics. */
 export interface CacheFigures {
@@ -41,21 +35,6 @@ export interface ResponseCache {
   figures(): CacheFigures
 }
 
-/** A production in progress, shared by one or more clients. */
-interface Production {
-  readonly sender: string
-  readonly response: Promise<EncodedResponse>
-  readonly waiting: WaitingClients
-}
-
-/** The productions in progress of one key. */
-interface ProductionsOfKey {
-  /** Each sender joins its own. */
-  readonly bySender: Map<string, Production>
-  /** The one that other senders join. */
-  shared: Production
-}
-
 /** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
 const overheadBytes = 1_000
 /** Size of a tag in bytes: an address and its list entry. */
@@ -73,7 +52,7 @@ interface Entry {
  * @param bytes size limit; 0 disables the cache
  */
 export function createResponseCache(bytes: number): ResponseCache {
-  const productions = new Map<string, ProductionsOfKey>()
+  const productions = new Productions(storeWhenReady)
   const history = new TagHistory()
   const counts = { hits: 0, misses: 0, dropped: 0 }
   let isEnabled = false
@@ -103,49 +82,6 @@ export function createResponseCache(bytes: number): ResponseCache {
     return response
   }
 
-  function produce(key: string, sender: string, start: StartProduction): Production {
-    const close = (): void => remove(key, production)
-    const waiting = new WaitingClients()
-    const produced = start((giveUp) => {
-      waiting.giveUp = () => {
-        close()
-        giveUp()
-      }
-    })
-    const production = { sender, response: storeWhenReady(key, produced).finally(close), waiting }
-    const ofKey = productions.get(key) ?? { bySender: new Map<string, Production>(), shared: production }
-    ofKey.bySender.set(sender, production)
-    ofKey.shared = production
-    productions.set(key, ofKey)
-    return production
-  }
-
-  function remove(key: string, production: Production): void {
-    const ofKey = productions.get(key)
-    // After a change others may have started.
-    if (ofKey?.bySender.get(production.sender) !== production) return
-    ofKey.bySender.delete(production.sender)
-    const [oldest] = ofKey.bySender.values()
-    if (oldest === undefined) productions.delete(key)
-    else if (ofKey.shared === production) ofKey.shared = oldest
-  }
-
-  async function awaitOther(
-    other: Production,
-    key: string,
-    sender: string,
-    onDisconnect: OnDisconnect,
-    start: StartProduction,
-  ) {
-    const leave = other.waiting.join(onDisconnect)
-    const shared = await within(sharedMilliseconds, other.response)
-    if (shared !== null && shared.status !== 503) return shared
-    leave()
-    const own = productions.get(key)?.bySender.get(sender) ?? produce(key, sender, start)
-    own.waiting.join(onDisconnect)
-    return own.response
-  }
-
   return {
     isEnabled: bytes > 0,
 
@@ -154,12 +90,7 @@ export function createResponseCache(bytes: number): ResponseCache {
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.response
-      const ofKey = productions.get(key)
-      const own = ofKey?.bySender.get(sender)
-      if (ofKey !== undefined && own === undefined) return awaitOther(ofKey.shared, key, sender, onDisconnect, start)
-      const production = own ?? produce(key, sender, start)
-      production.waiting.join(onDisconnect)
-      return production.response
+      return productions.join(key, sender, onDisconnect, start)
     },
 
     committed({ tags }) {
@@ -175,24 +106,5 @@ export function createResponseCache(bytes: number): ResponseCache {
     },
 
     figures: () => ({ ...counts, entries: entries.size, bytes: entries.calculatedSize }),
-  }
-}
-
-/** The clients that wait for one response: production is cancelled when the last of them leaves. */
-class WaitingClients {
-  giveUp: () => void = () => undefined
-  #count = 0
-
-  /** @returns a function that ends the wait of this client, as its disconnection does */
-  join(onDisconnect: OnDisconnect): () => void {
-    let waits = true
-    const leave = (): void => {
-      if (!waits) return
-      waits = false
-      if (--this.#count === 0) this.giveUp()
-    }
-    this.#count++
-    onDisconnect(leave)
-    return leave
   }
 }

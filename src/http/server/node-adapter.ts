@@ -9,7 +9,7 @@ import { senderOf } from '../sender.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import { beginStream } from './byte-sink.ts'
 import { BodyShare, type SharedCapacity } from './capacity/shared-capacity.ts'
-import { createUnsentBytes, type UnsentBytes } from './capacity/unsent-bytes.ts'
+import { UnsentBytes } from './capacity/unsent-bytes.ts'
 import { awaitsContinue, discardRest, socketBody } from './request-body.ts'
 
 /** Options of the adapters that pass requests to the gateway's handler. */
@@ -91,7 +91,7 @@ export type WriteResponse = (
 ) => Promise<void>
 
 /** Creates the writer of a server, with a limit on the bytes that its clients have not received. */
-export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): WriteResponse {
+export function createResponseWriter(unsent = new UnsentBytes(unsentBytes)): WriteResponse {
   /** Resolves at the end of this iteration of the event loop; null while no response waits for it. */
   let endOfIteration: Promise<void> | null = null
   const turns = new Turns(connectionLimits.turnMilliseconds)

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { unsentBytes, unsentResponseBytes } from '../../../src/limits.ts'
 import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { createResponseWriter } from '../../../src/http/server/node-adapter.ts'
-import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'
+import { UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'
 import { rawConnection, type RawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 
@@ -47,7 +47,7 @@ async function serving(unsent: UnsentBytes, bodyOf: () => Buffer): Promise<{ por
 
 describe('answers that clients do not read', () => {
   test('are bound in all: the connection that holds the most is cut', async () => {
-    const unsent = createUnsentBytes(4 * heldBytes)
+    const unsent = new UnsentBytes(4 * heldBytes)
     let bytes = answerBytes
     const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
     for (let count = 1; count <= 4; count++) {
@@ -61,7 +61,7 @@ describe('answers that clients do not read', () => {
   })
 
   test('count once where they are the same bytes', async () => {
-    const unsent = createUnsentBytes(2 * answerBytes)
+    const unsent = new UnsentBytes(2 * answerBytes)
     const body = Buffer.alloc(answerBytes)
     const { port, sockets } = await serving(unsent, () => body)
     for (let count = 0; count < 20; count++) await unreading(port)
@@ -73,7 +73,7 @@ describe('answers that clients do not read', () => {
 
   test('count by their number too, those without a body as well', async () => {
     let cut = 0
-    const write = createResponseWriter(createUnsentBytes(answerBytes + 40 * unsentResponseBytes))
+    const write = createResponseWriter(new UnsentBytes(answerBytes + 40 * unsentResponseBytes))
     const body = Buffer.alloc(answerBytes)
     server = await serverOf({
       listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
@@ -111,7 +111,7 @@ test('a client that does not read an answer whole in the time that its bytes hav
     const { looks } = clock
     await expect.poll(() => clock.looks).toBeGreaterThan(looks + 1)
   }
-  const unsent = createUnsentBytes(unsentBytes, {
+  const unsent = new UnsentBytes(unsentBytes, {
     graceSeconds: 10,
     bytesPerSecond: megabyte,
     sweepMilliseconds: 10,

@@ -3,13 +3,6 @@ import type { Socket } from 'node:net'
 import { readLimits, unsentResponseBytes } from '../../../limits.ts'
 import { type HeldBody, HeldBytes } from './held-bytes.ts'
 
-/** Counts the response bodies that clients have not received yet. */
-export interface UnsentBytes {
-  /** Counts a response that was just written, and its body, until it is sent. */
-  add(response: ServerResponse, body: Buffer): void
-  readonly bytes: number
-}
-
 export interface UnsentOptions {
   /** Time allowed for every response regardless of its size. */
   readonly graceSeconds?: number
@@ -43,51 +36,85 @@ interface Stalled {
  * the connections that hold the most bytes are closed; after the deadline, the connection that reads too slowly. A body
  * that many connections wait for counts once: node:http keeps a reference, not a copy. Response objects count too.
  */
-export function createUnsentBytes(maxBytes: number, options: UnsentOptions = {}): UnsentBytes {
-  const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options
-  const { sweepMilliseconds = 5_000, now = () => performance.now() } = options
-  const stalled = new Map<Socket, Stalled>()
-  const held = new HeldBytes<Stalled>()
-  let sweeping: NodeJS.Timeout | undefined
+export class UnsentBytes {
+  readonly #maxBytes: number
+  readonly #graceSeconds: number
+  readonly #bytesPerSecond: number
+  readonly #sweepMilliseconds: number
+  readonly #now: () => number
+  readonly #stalled = new Map<Socket, Stalled>()
+  readonly #held = new HeldBytes<Stalled>()
+  #sweeping: NodeJS.Timeout | undefined
 
-  function begin(socket: Socket): Stalled {
+  constructor(maxBytes: number, options: UnsentOptions = {}) {
+    const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options
+    const { sweepMilliseconds = 5_000, now = () => performance.now() } = options
+    this.#maxBytes = maxBytes
+    this.#graceSeconds = graceSeconds
+    this.#bytesPerSecond = bytesPerSecond
+    this.#sweepMilliseconds = sweepMilliseconds
+    this.#now = now
+  }
+
+  get bytes(): number {
+    return this.#held.total
+  }
+
+  /** Counts a response that was just written, and its body, until it is sent. */
+  add(response: ServerResponse, body: Buffer): void {
+    const { socket } = response.req
+    if (socket.destroyed) return
+    const each = this.#stalled.get(socket) ?? this.#stall(socket)
+    const unsent = { body, own: { length: unsentResponseBytes } }
+    each.responses.set(response, unsent)
+    this.#held.hold(each, body)
+    this.#held.hold(each, unsent.own)
+    response.once('close', () => {
+      if (!each.responses.delete(response)) return
+      this.#release(each, unsent)
+      if (each.responses.size === 0) this.#end(socket)
+    })
+    this.#cutDown()
+  }
+
+  #stall(socket: Socket): Stalled {
     const silentMilliseconds = socket.timeout ?? 0
-    const begun = { socket, responses: new Map<ServerResponse, Unsent>(), turn: null, silentMilliseconds }
-    stalled.set(socket, begun)
-    sweeping ??= setInterval(sweep, sweepMilliseconds).unref()
+    const stalled = { socket, responses: new Map<ServerResponse, Unsent>(), turn: null, silentMilliseconds }
+    this.#stalled.set(socket, stalled)
+    this.#sweeping ??= setInterval(() => this.#sweep(), this.#sweepMilliseconds).unref()
     // A socket with a pending write times out at the end of the second period without progress: net counts the first as
     // progress if a part of the write succeeded immediately.
     socket.setTimeout(silentMilliseconds / 2)
-    return begun
+    return stalled
   }
 
-  function end(socket: Socket): void {
-    const { silentMilliseconds } = stalled.get(socket) ?? { silentMilliseconds: 0 }
+  #end(socket: Socket): void {
+    const { silentMilliseconds } = this.#stalled.get(socket) ?? { silentMilliseconds: 0 }
     // The timeout is a different one if the connection is idle by now.
     if (socket.timeout === silentMilliseconds / 2) socket.setTimeout(silentMilliseconds)
-    stalled.delete(socket)
-    if (stalled.size > 0) return
-    clearInterval(sweeping)
-    sweeping = undefined
+    this.#stalled.delete(socket)
+    if (this.#stalled.size > 0) return
+    clearInterval(this.#sweeping)
+    this.#sweeping = undefined
   }
 
-  function release(each: Stalled, { body, own }: Unsent): void {
-    held.release(each, body)
-    held.release(each, own)
+  #release(each: Stalled, { body, own }: Unsent): void {
+    this.#held.release(each, body)
+    this.#held.release(each, own)
   }
 
-  function cut(each: Stalled): void {
-    for (const unsent of each.responses.values()) release(each, unsent)
+  #cut(each: Stalled): void {
+    for (const unsent of each.responses.values()) this.#release(each, unsent)
     each.responses.clear()
-    end(each.socket)
+    this.#end(each.socket)
     each.socket.destroy()
   }
 
-  function cutDown(): void {
-    let { greatest } = held
-    while (greatest !== null && held.total > maxBytes) {
-      cut(greatest)
-      greatest = held.greatest
+  #cutDown(): void {
+    let { greatest } = this.#held
+    while (greatest !== null && this.#held.total > this.#maxBytes) {
+      this.#cut(greatest)
+      greatest = this.#held.greatest
     }
   }
 
@@ -95,40 +122,18 @@ export function createUnsentBytes(maxBytes: number, options: UnsentOptions = {})
    * Closes the connections that read too slowly. The deadline of a pipelined response begins when this check first
    * finds it at the head.
    */
-  function sweep(): void {
-    const time = now()
-    for (const each of stalled.values()) {
+  #sweep(): void {
+    const time = this.#now()
+    for (const each of this.#stalled.values()) {
       const [response, unsent] = [...each.responses].find(([{ socket }]) => socket !== null) ?? []
       if (response === undefined || unsent === undefined) continue
-      if (each.turn?.response !== response) each.turn = { response, deadline: time + allowed(unsent.body) }
-      else if (time > each.turn.deadline) cut(each)
+      if (each.turn?.response !== response) each.turn = { response, deadline: time + this.#allowed(unsent.body) }
+      else if (time > each.turn.deadline) this.#cut(each)
     }
   }
 
   /** Returns the milliseconds that a client has to read a body. */
-  function allowed(body: Buffer): number {
-    return (graceSeconds + body.length / bytesPerSecond) * 1000
-  }
-
-  return {
-    add(response, body) {
-      const { socket } = response.req
-      if (socket.destroyed) return
-      const each = stalled.get(socket) ?? begin(socket)
-      const unsent = { body, own: { length: unsentResponseBytes } }
-      each.responses.set(response, unsent)
-      held.hold(each, body)
-      held.hold(each, unsent.own)
-      response.once('close', () => {
-        if (!each.responses.delete(response)) return
-        release(each, unsent)
-        if (each.responses.size === 0) end(socket)
-      })
-      cutDown()
-    },
-
-    get bytes() {
-      return held.total
-    },
+  #allowed(body: Buffer): number {
+    return (this.#graceSeconds + body.length / this.#bytesPerSecond) * 1000
   }
 }

@@ -1,0 +1,111 @@
+import { sharedMilliseconds, within } from '../async/within.ts'
+import type { EncodedResponse } from './encoded-response.ts'
+
+/** Registers a callback that runs when the client disconnects before its response. */
+export type OnDisconnect = (giveUp: () => void) => void
+
+/** Starts a production; registers a callback for when no client waits for its response any more. */
+export type StartProduction = (onDisconnect: OnDisconnect) => Promise<EncodedResponse>
+
+/** A production in progress, shared by one or more clients. */
+interface Production {
+  readonly sender: string
+  readonly response: Promise<EncodedResponse>
+  readonly waiting: WaitingClients
+}
+
+/** The productions in progress of one key. */
+interface ProductionsOfKey {
+  /** Each sender joins its own. */
+  readonly bySender: Map<string, Production>
+  /** The one that other senders join. */
+  shared: Production
+}
+
+/** The productions in progress, which requests with equal keys share. */
+export class Productions {
+  readonly #ofKeys = new Map<string, ProductionsOfKey>()
+  readonly #storeWhenReady: (key: string, produced: Promise<EncodedResponse>) => Promise<EncodedResponse>
+
+  /** @param storeWhenReady returns the response of a production, and stores it if it may be cached */
+  constructor(storeWhenReady: (key: string, produced: Promise<EncodedResponse>) => Promise<EncodedResponse>) {
+    this.#storeWhenReady = storeWhenReady
+  }
+
+  /** Returns the response of the production of this key and sender, or briefly that of another sender; else of a new one. */
+  join(key: string, sender: string, onDisconnect: OnDisconnect, start: StartProduction): Promise<EncodedResponse> {
+    const ofKey = this.#ofKeys.get(key)
+    const own = ofKey?.bySender.get(sender)
+    if (ofKey !== undefined && own === undefined) return this.#joinOther(ofKey.shared, key, sender, onDisconnect, start)
+    const production = own ?? this.#start(key, sender, start)
+    production.waiting.join(onDisconnect)
+    return production.response
+  }
+
+  /** Stops sharing the productions in progress: later requests start their own. */
+  clear(): void {
+    this.#ofKeys.clear()
+  }
+
+  async #joinOther(
+    other: Production,
+    key: string,
+    sender: string,
+    onDisconnect: OnDisconnect,
+    start: StartProduction,
+  ): Promise<EncodedResponse> {
+    const leave = other.waiting.join(onDisconnect)
+    const shared = await within(sharedMilliseconds, other.response)
+    if (shared !== null && shared.status !== 503) return shared
+    leave()
+    const own = this.#ofKeys.get(key)?.bySender.get(sender) ?? this.#start(key, sender, start)
+    own.waiting.join(onDisconnect)
+    return own.response
+  }
+
+  #start(key: string, sender: string, start: StartProduction): Production {
+    const close = (): void => this.#remove(key, production)
+    const waiting = new WaitingClients()
+    const produced = start((giveUp) => {
+      waiting.giveUp = () => {
+        close()
+        giveUp()
+      }
+    })
+    const production = { sender, response: this.#storeWhenReady(key, produced).finally(close), waiting }
+    const ofKey = this.#ofKeys.get(key) ?? { bySender: new Map<string, Production>(), shared: production }
+    ofKey.bySender.set(sender, production)
+    ofKey.shared = production
+    this.#ofKeys.set(key, ofKey)
+    return production
+  }
+
+  #remove(key: string, production: Production): void {
+    const ofKey = this.#ofKeys.get(key)
+    // After a change others may have started.
+    if (ofKey?.bySender.get(production.sender) !== production) return
+    ofKey.bySender.delete(production.sender)
+    const [oldest] = ofKey.bySender.values()
+    if (oldest === undefined) this.#ofKeys.delete(key)
+    else if (ofKey.shared === production) ofKey.shared = oldest
+  }
+}
+
+/** The clients that wait for one response: production is cancelled when the last of them leaves. */
+class WaitingClients {
+  giveUp: () => void = () => undefined
+  #count = 0
+
+  /** @returns a function that ends the wait of this client, as its disconnection does */
+  join(onDisconnect: OnDisconnect): () => void {
+    let waits = true
+    const leave = (): void => {
+      if (!waits) return
+      waits = false
+      if (--this.#count === 0) this.giveUp()
+    }
+    this.#count++
+    onDisconnect(leave)
+    return leave
+  }
+}
