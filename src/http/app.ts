@@ -117,7 +117,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const capacity = createSharedCapacity(limits)
   const turns = new Turns(connectionLimits.turnMilliseconds)
 
-  const answerRest = createRest(executor, { keptBy: isOpen ? 'public' : 'private', prefersCsv })
+  const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
   const addressNow = exampleAddresses({ executor, isOpen, report: options.report })
   const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
   const awaitVersion = versionWaiter(data, versionAt, (error) => options.report(error, minDataVersionHeader), turns)
@@ -155,7 +155,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     graphqlRequests,
   ]
   const handle = createHandle(compose(stages, answerThroughCache({ ...produced, respond: answerRest })), data)
-  const adapter = { limits, capacity, turns, begin: createTracing(options), handle, trustedProxies }
+  const adapter = { limits, capacity, turns, startTrace: createTracing(options), handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
 
@@ -184,8 +184,8 @@ function createHandle(handlers: HandlersByPath, data: DataVersions): AdapterOpti
     if (reply instanceof StreamedResponse) {
       const own = data.currentState().headers.concat(headers, 'x-request-id', trace.id)
       const head = { status: 200, headers: headerList(reply.headers).concat(own), bytes: null }
-      if (request.method !== 'HEAD') return { ...head, stream: reply.begin }
-      reply.begin(null)
+      if (request.method !== 'HEAD') return { ...head, stream: reply.open }
+      reply.open(null)
       return head
     }
     const shared = stateAtStart !== null && reply.status === 200 ? stateAtStart.headers : corsHeaders(request.method)

@@ -31,8 +31,8 @@ function entryFromEnd(list: string, place: number): string | null {
     end = list.lastIndexOf(',', end - 1)
     if (end < 0) return null
   }
-  const begin = end === 0 ? 0 : list.lastIndexOf(',', end - 1) + 1
-  const entry = list.slice(begin, end).trim()
+  const start = end === 0 ? 0 : list.lastIndexOf(',', end - 1) + 1
+  const entry = list.slice(start, end).trim()
   return entry === '' ? null : entry
 }
 

@@ -34,7 +34,7 @@ export interface DocumentExecutor<Context> {
 }
 
 export interface RestOptions {
-  readonly keptBy: KeptBy
+  readonly cacheScope: CacheScope
   /** Returns whether a client with this `Accept` header prefers CSV, which some routes offer. */
   readonly prefersCsv: (accept: string | null) => boolean
 }
@@ -45,11 +45,11 @@ export type AnswerRest<Context> = (
   context: Context,
 ) => Promise<TextResponse>
 
-/** Caches that may store a response that can never change: only the client's if API keys are configured. */
-export type KeptBy = 'public' | 'private'
+/** Caches that may store a final response, one that can never change: only the client's if API keys are configured. */
+export type CacheScope = 'public' | 'private'
 
-/** Lifetime of such a response in caches, in seconds: a day, since a later deployment may fix its content. */
-const keptSeconds = 86_400
+/** Lifetime of a final response in caches, in seconds: a day, since a later deployment may fix its content. */
+const finalSeconds = 86_400
 
 /** Value of the Allow header. */
 const allowedMethods = 'GET, HEAD, OPTIONS'
@@ -94,8 +94,8 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (body !== null && body !== 'null') return answerOf(body, envelope, route, past, request, options)
-    const moment = past === null ? '' : `, or it was not yet open at ${String(variables[past.parameter])}`
-    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
+    const atThatTime = past === null ? '' : `, or it was not yet open at ${String(variables[past.parameter])}`
+    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${atThatTime}`)
   }
 }
 
@@ -124,7 +124,7 @@ function answerOf(
   route: Route,
   past: Route['past'] | null,
   request: RestRequest,
-  { keptBy, prefersCsv }: RestOptions,
+  { cacheScope, prefersCsv }: RestOptions,
 ): TextResponse {
   const { isTable = false, schema } = route.documentation
   const next = route.next?.(JSON.parse(envelope) as never) ?? null
@@ -134,7 +134,7 @@ function answerOf(
   const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
   const body = isCsv ? csvOfList(json, Object.keys(schema.properties ?? {})) : json
   const answer = { status: 200, headers, body }
-  return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}`, isKept: true } : answer
+  return isFinal ? { ...answer, cacheControl: `${cacheScope}, max-age=${finalSeconds}`, isReusable: true } : answer
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */

@@ -75,16 +75,16 @@ export function eventTypesParameter(variable: string, description: string): Para
 }
 
 /** Creates a parameter for the addresses of one or more vaults, separated by commas. */
-export function addressesParameter(variable: string, description: string, most: number): Parameter {
+export function addressesParameter(variable: string, description: string, max: number): Parameter {
   const { description: _, ...items } = schemas.address('', '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A')
   const pattern = new RegExp(items.pattern ?? '')
   return {
     variable,
-    schema: { ...schemas.list(description, items), minItems: 1, maxItems: most, examples: [items.examples] },
+    schema: { ...schemas.list(description, items), minItems: 1, maxItems: max, examples: [items.examples] },
     read: (value, parameter) => {
       const addresses = [...new Set(value.split(','))]
-      if (addresses.length > most)
-        throw new BadParameter(parameter, `names ${addresses.length} vaults, more than ${most}`)
+      if (addresses.length > max)
+        throw new BadParameter(parameter, `names ${addresses.length} vaults, more than ${max}`)
       const bad = addresses.find((address) => !pattern.test(address))
       if (bad !== undefined) throw new BadParameter(parameter, `names ${quoted(bad)}, which is no address`)
       return addresses

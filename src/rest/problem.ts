@@ -34,8 +34,8 @@ export interface TextResponse {
   readonly cacheControl?: string
   /** Whether edge caches may store the response and send it to other clients. */
   readonly isForEdges?: boolean
-  /** Whether caches may send the response again without asking, although clients may demand a newer data version. */
-  readonly isKept?: boolean
+  /** Whether caches may reuse the response without validation, although clients may demand a newer data version. */
+  readonly isReusable?: boolean
 }
 
 /**

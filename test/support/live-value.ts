@@ -6,7 +6,7 @@ import { createFanOut } from '../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../src/http/live/delivery/unsent-frames.ts'
 import { FollowedResponses } from '../../src/http/live/responses/followed-responses.ts'
-import type { Evaluation, ResponseSource } from '../../src/http/live/responses/response-source.ts'
+import type { Evaluation, FollowedQuery } from '../../src/http/live/responses/followed-query.ts'
 import { type LiveLimits, liveLimits } from '../../src/limits/live.ts'
 
 const nothing = (): void => undefined
@@ -106,7 +106,7 @@ export class LiveValue {
       onDrain: (callback: () => void) => void drained.push(callback),
       onClose: (callback: () => void) => void (closed = callback),
     }
-    this.responses.follow(this.#source(), new LiveConnection(sink, this.#limits, 'someone', new UnsentFrames(1)))
+    this.responses.follow(this.#followedQuery(), new LiveConnection(sink, this.#limits, 'someone', new UnsentFrames(1)))
     return {
       frames,
       pause: () => void (sink.unsentBytes = Infinity),
@@ -120,7 +120,7 @@ export class LiveValue {
     }
   }
 
-  #source(): ResponseSource {
+  #followedQuery(): FollowedQuery {
     return {
       name: 'value',
       evaluate: () => {

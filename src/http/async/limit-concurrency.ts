@@ -7,10 +7,10 @@ export type LimitConcurrency = <Result>(sender: string, work: () => Promise<Resu
 /**
  * Creates a limit on concurrent work. One sender, and one network of senders, may use at most half of it, so that no
  * sender waits for all work of another.
- * @param most maximum number of pieces of work that run at once
+ * @param max maximum number of pieces of work that run at once
  */
-export function limitConcurrency(most: number): LimitConcurrency {
-  const maxOfClient = Math.ceil(most / 2)
+export function limitConcurrency(max: number): LimitConcurrency {
+  const maxOfClient = Math.ceil(max / 2)
   /** Waiting work, by network, or by sender outside any network; the next in turn comes first. */
   const waiting = new Map<string, FairQueue<() => void>>()
   /** Number of running pieces of work, of each network or sender that has any. */
@@ -26,14 +26,14 @@ export function limitConcurrency(most: number): LimitConcurrency {
 
   function admit(): void {
     for (const [client, works] of waiting) {
-      if (running === most) return
+      if (running === max) return
       if ((runningOf.get(client) ?? 0) === maxOfClient) continue
-      const begin = works.take()
+      const start = works.take()
       waiting.delete(client)
       // A map is iterated in the order of insertion: the client is the last in turn now.
       if (works.size > 0) waiting.set(client, works)
       count(client, 1)
-      begin?.()
+      start?.()
     }
   }
 

@@ -8,7 +8,7 @@ export function memoizeBriefly<Value>(make: () => Promise<Value>, milliseconds: 
   /** Expiry by the monotonic clock, in milliseconds; infinite while the function runs. */
   let until = 0
 
-  function begin(): Promise<Value> {
+  function renew(): Promise<Value> {
     until = Infinity
     const making = make()
     making.then(
@@ -19,7 +19,7 @@ export function memoizeBriefly<Value>(make: () => Promise<Value>, milliseconds: 
   }
 
   return () => {
-    if (kept === undefined || performance.now() >= until) kept = begin()
+    if (kept === undefined || performance.now() >= until) kept = renew()
     return kept
   }
 }

@@ -35,11 +35,11 @@ export class Turns {
     if (this.#isScheduled || this.#waiting.size === 0) return
     this.#isScheduled = true
     // All microtasks run before the next tick, and so the whole turn before this one.
-    if (this.#hasTime()) queueMicrotask(() => process.nextTick(this.#begin))
-    else setImmediate(this.#begin)
+    if (this.#hasTime()) queueMicrotask(() => process.nextTick(this.#takeTurn))
+    else setImmediate(this.#takeTurn)
   }
 
-  readonly #begin = (): void => {
+  readonly #takeTurn = (): void => {
     this.#isScheduled = false
     if (this.#hasTime()) this.#waiting.take()?.()
     this.#schedule()

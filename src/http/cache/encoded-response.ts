@@ -43,7 +43,14 @@ export class EncodedResponse {
 
   /** @param compressed bodies that are already compressed */
   constructor(
-    { status, headers, body, cacheControl = 'no-cache', isForEdges = false, isKept = isForEdges }: UnencodedResponse,
+    {
+      status,
+      headers,
+      body,
+      cacheControl = 'no-cache',
+      isForEdges = false,
+      isReusable = isForEdges,
+    }: UnencodedResponse,
     origin: Readonly<DataOrigin> = noOrigin,
     compressed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
@@ -53,7 +60,11 @@ export class EncodedResponse {
     this.origin = origin
     const { vary } = headers
     // A cache must not serve its stored response to a client that requires a version.
-    const varies = [...(vary === undefined ? [] : [vary]), 'accept-encoding', ...(isKept ? ['min-data-version'] : [])]
+    const varies = [
+      ...(vary === undefined ? [] : [vary]),
+      'accept-encoding',
+      ...(isReusable ? ['min-data-version'] : []),
+    ]
     this.isShared = isForEdges || cacheControl.startsWith('public')
     this.headers = hasEtag ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body

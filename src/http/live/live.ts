@@ -84,8 +84,8 @@ export function createLive(options: LiveOptions): Live {
   const { onEvaluation, onDelivery } = observer
   const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
   // Streams leave a third of the file descriptors to other connections.
-  const most = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
-  const connections = new LiveConnections({ limits, fanOut, observer, most })
+  const maxStreams = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
+  const connections = new LiveConnections({ limits, fanOut, observer, maxStreams })
   const responses = new FollowedResponses({ limits, fanOut, data, onEvaluation, onDelivery })
   const tail = new LedgerTail({
     log: options.ledgerLog ?? noLedger,

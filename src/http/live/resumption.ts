@@ -61,7 +61,7 @@ export class Resumptions {
   }
 
   /** Waits for the version in Last-Event-ID as long as a request does, and as long again for proof that it is lost. */
-  async begin({ request, sender, onDisconnect }: Exchange): Promise<Resumption> {
+  async resumptionOf({ request, sender, onDisconnect }: Exchange): Promise<Resumption> {
     const { data, awaitVersion } = this.#options
     const version = request.header('last-event-id')
     if (version === null || version === '') return 'reached'

@@ -11,7 +11,7 @@ import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
 import type { Evaluate } from './responses/evaluate.ts'
 import type { LiveConnections } from './delivery/live-connections.ts'
-import type { Evaluation, ResponseSource } from './responses/response-source.ts'
+import type { Evaluation, FollowedQuery } from './responses/followed-query.ts'
 import type { FollowedResponses } from './responses/followed-responses.ts'
 import { noRoom, openAt, type Opening } from './responses/opening.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
@@ -59,7 +59,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     return response.status === 200 || response.status === 503 ? null : response
   }
 
-  async function begin(
+  async function createStream(
     exchange: Exchange,
     vaults: readonly string[],
     { slot, isWanted }: Opening,
@@ -69,7 +69,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const cost = vaults.length * preparationCosts.variableValue
     const paths = await prepareStream(admission, exchange, cost, () => pathsOf(vaults))
     if (paths === 'overloaded') return overloaded()
-    const resumption = await resumptions.begin(exchange)
+    const resumption = await resumptions.resumptionOf(exchange)
     // Only after the wait: the vault may exist only from the awaited version on.
     const refusals = await Promise.all([...paths].map((path) => refusalOf(path, sender, isWanted)))
     // A missing vault may be created by the late version.
@@ -88,7 +88,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
         reserve: () => responses.reserve(paths.size, connection),
         follow: (settled) => {
           if (settled === 'lost') connection.write(resetFrame)
-          for (const path of paths) responses.follow(snapshotSource(path, evaluatePath), connection)
+          for (const path of paths) responses.follow(followedSnapshot(path, evaluatePath), connection)
         },
       })
     })
@@ -100,7 +100,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     if (refusal !== null) return new EncodedResponse(refusal)
     const vaults = vaultsIn(request.query)
     if ('status' in vaults) return refuse(request, vaults)
-    return openAt(exchange, connections.admit(sender), (opening) => begin(exchange, vaults, opening))
+    return openAt(exchange, connections.admit(sender), (opening) => createStream(exchange, vaults, opening))
   }
 }
 
@@ -123,7 +123,7 @@ function pathOf(vault: string): string {
   return `/vault/${vault}/snapshot`
 }
 
-function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Evaluation>): ResponseSource {
+function followedSnapshot(path: string, evaluatePath: (path: string) => Promise<Evaluation>): FollowedQuery {
   return {
     name: path,
     evaluate: () => evaluatePath(path),

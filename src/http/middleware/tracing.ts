@@ -30,14 +30,14 @@ export interface Trace {
   end(status: number | null): void
 }
 
-/** Begins the trace of a request. */
-export type Tracing = (request: IncomingRequest) => Trace
+/** Starts the trace of a request. */
+export type StartTrace = (request: IncomingRequest) => Trace
 
 /**
  * Creates the tracing of requests. An id from the client is used if it is safe to log, so that a request can be traced
  * through several services; otherwise a new id is generated.
  */
-export function createTracing({ report, onAnswered = [] }: TracingOptions): Tracing {
+export function createTracing({ report, onAnswered = [] }: TracingOptions): StartTrace {
   return (request) => {
     const given = request.header('x-request-id')
     const id = given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()

@@ -24,7 +24,7 @@ export interface ByteSink {
  * Starts a response whose body ends with its connection (RFC 9112, section 6.3). It has no chunks, so that one buffer
  * can be written to the sockets of many clients.
  */
-export function beginStream(response: ServerResponse, headers: readonly string[]): ByteSink {
+export function startStream(response: ServerResponse, headers: readonly string[]): ByteSink {
   response.useChunkedEncodingByDefault = false
   // Headers set by `setHeader` would stay in memory, as objects, for as long as the stream lasts.
   response.writeHead(200, [...headers, 'connection', 'close'])

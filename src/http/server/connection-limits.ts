@@ -4,7 +4,7 @@ import { networkOf, senderOfAddress } from '../sender.ts'
 
 export interface ConnectionLimitsOptions {
   /** Maximum number of open connections, without streams. */
-  readonly most: number
+  readonly maxConnections: number
   /** Maximum number of open connections and streams together; unlimited if absent. */
   readonly maxWithStreams?: number
   /** Whether all clients connect through proxies, whose few addresses represent all clients. */
@@ -42,7 +42,7 @@ export interface AdmittedConnection {
  * such share, because the gateway sees only the proxies' addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
-  const { most, maxWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
+  const { maxConnections, maxWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
   const ofSenders = new Map<string, number>()
   let open = 0
   let streams = 0
@@ -63,7 +63,7 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
   function hasShare(name: string | null): boolean {
     if (name === null) return true
     const ofName = ofSenders.get(name) ?? 0
-    const left = Math.min(most, maxWithStreams - streams) - (open - ofName)
+    const left = Math.min(maxConnections, maxWithStreams - streams) - (open - ofName)
     return ofName < (isBehindProxies ? left : Math.ceil(left / 2))
   }
 

@@ -32,10 +32,10 @@ export function createPipelineCapacity({ pipelinedInAll, waitingInAll }: Pipelin
 type NodeResponse = ServerResponse<BoundedRequest>
 
 /**
- * A client's connection. Begins a few of the requests pipelined on it (RFC 9112, section 9.3.2), and stops reading
+ * A client's connection. Starts a few of the requests pipelined on it (RFC 9112, section 9.3.2), and stops reading
  * while others wait, so that TCP flow control applies to the client.
  *
- * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here before they begin:
+ * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here before they start:
  * until an earlier one is answered, where the limits allow so many of all connections, and at the latest until all are.
  * A connection with more waiting requests than the limits allow is closed. Bytes that are not a valid request are
  * refused in order, after the responses to earlier requests.
@@ -52,7 +52,7 @@ export class Connection implements RequestConnection {
   readonly #socket: Socket
   readonly #limits: PipelineLimits
   readonly #capacity: PipelineCapacity
-  readonly #begin: (response: NodeResponse) => void
+  readonly #startRequest: (response: NodeResponse) => void
   #waiting: NodeResponse[] = []
   /** Response to the request read last, perhaps incompletely. */
   #newest: NodeResponse | null = null
@@ -63,19 +63,19 @@ export class Connection implements RequestConnection {
 
   /**
    * @param admitted counts it among the connections of the server
-   * @param begin begins to answer a request
+   * @param startRequest starts to answer a request
    */
   constructor(
     socket: Socket,
     limits: PipelineLimits,
     capacity: PipelineCapacity,
     readonly admitted: AdmittedConnection,
-    begin: (response: NodeResponse) => void,
+    startRequest: (response: NodeResponse) => void,
   ) {
     this.#socket = socket
     this.#limits = limits
     this.#capacity = capacity
-    this.#begin = begin
+    this.#startRequest = startRequest
     pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
     socket.once('close', () => {
       capacity.waiting.giveBack(admitted.sender, Math.max(0, this.#waiting.length - 1))
@@ -87,7 +87,7 @@ export class Connection implements RequestConnection {
     })
   }
 
-  /** Begins a request when the limits allow; the `close` event of a response begins the next request. */
+  /** Starts a request when the limits allow; the `close` event of a response starts the next request. */
   add(response: NodeResponse): void {
     // A closed connection may still deliver requests of its last read.
     if (this.#socket.destroyed) return
@@ -178,7 +178,7 @@ export class Connection implements RequestConnection {
       if (this.#refusal !== null) this.#refuseInTurn()
       if (this.isClosing) this.#socket.end()
     })
-    this.#begin(response)
+    this.#startRequest(response)
   }
 
   #runNext(): void {

@@ -9,10 +9,10 @@ import { fetchedBody } from './request-body.ts'
 
 /** Creates the adapter that passes requests of the Fetch API to the gateway's handler. */
 export function fetchAdapter(options: AdapterOptions): (request: Request) => Promise<Response> {
-  const { limits, capacity, begin, handle, trustedProxies } = options
+  const { limits, capacity, startTrace, handle, trustedProxies } = options
   return async (request) => {
     const incoming = fromFetch(request)
-    const trace = begin(incoming)
+    const trace = startTrace(incoming)
     const sender = senderOf(incoming, trustedProxies)
     let share: BodyShare | undefined
     const exchange: Exchange = {

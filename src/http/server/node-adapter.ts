@@ -4,10 +4,10 @@ import { connectionLimits, discardedBytes, type HttpLimits, unsentBytes } from '
 import { Turns } from '../async/turns.ts'
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
 import { type Exchange, emptyBody } from '../middleware.ts'
-import type { Tracing } from '../middleware/tracing.ts'
+import type { StartTrace } from '../middleware/tracing.ts'
 import { senderOf } from '../sender.ts'
 import type { BoundedRequest } from './bounded-request.ts'
-import { beginStream } from './byte-sink.ts'
+import { startStream } from './byte-sink.ts'
 import { BodyShare, type SharedCapacity } from './capacity/shared-capacity.ts'
 import { UnsentBytes } from './capacity/unsent-bytes.ts'
 import { awaitsContinue, discardRest, socketBody } from './request-body.ts'
@@ -18,7 +18,7 @@ export interface AdapterOptions {
   readonly capacity: SharedCapacity
   /** Of requests that go on at the same moment. */
   readonly turns: Turns
-  readonly begin: Tracing
+  readonly startTrace: StartTrace
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
   /** Responds to a request: synchronously where neither I/O nor compression is needed. */
@@ -29,11 +29,18 @@ export interface AdapterOptions {
 export type NodeListener = (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void>
 
 /** Creates the adapter that passes requests of node:http to the gateway's handler. */
-export function nodeAdapter({ limits, capacity, turns, begin, handle, trustedProxies }: AdapterOptions): NodeListener {
+export function nodeAdapter({
+  limits,
+  capacity,
+  turns,
+  startTrace,
+  handle,
+  trustedProxies,
+}: AdapterOptions): NodeListener {
   const write = createResponseWriter()
   return async (request, response) => {
     const { clientConnection } = request
-    const trace = begin(request)
+    const trace = startTrace(request)
     let share: BodyShare | undefined
     let hasLeft = false
     const leaving: (() => void)[] = []
@@ -116,7 +123,7 @@ function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingRespon
     request.clientConnection?.admitted.countAsStream()
     // An unread body would occupy its buffer for as long as the stream is open.
     if (isUnread) discardRest(request, discardedBytes)
-    return stream(beginStream(response, headers))
+    return stream(startStream(response, headers))
   }
   // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
   if (hasTooManyChunks || (isUnread && awaitsContinue(request))) response.setHeader('connection', 'close')

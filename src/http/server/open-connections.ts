@@ -41,7 +41,7 @@ export class OpenConnections {
     this.#onError = options.onError
     this.#limits = limits
     this.#admission = createConnectionLimits({
-      most: connectionsWithin(limits.connections, descriptorsElsewhere),
+      maxConnections: connectionsWithin(limits.connections, descriptorsElsewhere),
       maxWithStreams: connectionsWithin(limits.connections + liveLimits.connections, descriptorsElsewhere),
       isBehindProxies,
       onOpen: options.onConnections,

@@ -27,7 +27,7 @@ async function follow(
       ...{ canEvaluate: () => true, isServed: () => false },
       open: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
     },
-    resumptions: { begin: () => Promise.resolve('reached') },
+    resumptions: { resumptionOf: () => Promise.resolve('reached') },
     limits: liveLimits,
   } as unknown as VaultStreamOptions
   const query = new URLSearchParams({ vault: Array.from({ length: count }, (_, index) => addressOf(index)).join() })

@@ -8,8 +8,8 @@ import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { type LiveObserver, LiveConnections } from '../../../src/http/live/delivery/live-connections.ts'
 import { eventFrame } from '../../../src/http/live/delivery/server-sent-events.ts'
 import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
-import type { ResponseSource } from '../../../src/http/live/responses/response-source.ts'
-import { beginStream } from '../../../src/http/server/byte-sink.ts'
+import type { FollowedQuery } from '../../../src/http/live/responses/followed-query.ts'
+import { startStream } from '../../../src/http/server/byte-sink.ts'
 import { heapBytes } from '../../support/heap.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 
@@ -35,12 +35,12 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
   }
   const all = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0, ...limits }
   const fanOut = createFanOut(all.slice, all.sliceMilliseconds)
-  const connections = new LiveConnections({ limits: all, fanOut, observer, most: 1_000 })
+  const connections = new LiveConnections({ limits: all, fanOut, observer, maxStreams: 1_000 })
   const data = new DataVersions()
   data.listening(true)
   const keys = new FollowedResponses({ limits: all, fanOut, data, onEvaluation: nothing, onDelivery: nothing })
   let number = 0
-  const source: ResponseSource = {
+  const followedQuery: FollowedQuery = {
     name: 'large',
     evaluate: () => {
       const body = `{"number":${number},"text":"${'x'.repeat(bodyBytes)}"}`
@@ -54,7 +54,7 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
     listener: (request, response) => {
       const place = connections.admit(request.url ?? '')
       if ('status' in place) return Promise.reject(new Error('refused'))
-      keys.follow(source, connections.open(beginStream(response, []), place))
+      keys.follow(followedQuery, connections.open(startStream(response, []), place))
       return Promise.resolve()
     },
   })

@@ -28,7 +28,7 @@ afterEach(async () => {
 })
 
 test('a connection that has closed is subtracted once, also where a stream is begun on it', () => {
-  const limits = createConnectionLimits({ most: 8 })
+  const limits = createConnectionLimits({ maxConnections: 8 })
   const admit = (): AdmittedConnection | null => limits.admit('192.0.2.1')
   const [first] = [admit(), admit(), admit(), admit()]
   expect(admit()).toBeNull()
@@ -98,7 +98,7 @@ describe('connections', () => {
   })
 
   test('of one IPv6 network of many senders are half of what the others leave', () => {
-    const limits = createConnectionLimits({ most: 100 })
+    const limits = createConnectionLimits({ maxConnections: 100 })
     const ofNetwork = (network: number) =>
       Array.from({ length: 90 }, (_, at) => limits.admit(`2001:db8:${network}:${at}::1`)).filter((one) => one !== null)
     const [first, second] = [ofNetwork(1), ofNetwork(2)]

@@ -59,7 +59,7 @@ async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Pr
     limits: defaultHttpLimits,
     capacity: createSharedCapacity(defaultHttpLimits),
     turns: new Turns(turnMilliseconds),
-    begin: createTracing({ report: nothing }),
+    startTrace: createTracing({ report: nothing }),
     handle: (exchange) => (exchange.request.path === '/shared' ? shared.promise.then(() => empty) : handle(exchange)),
     trustedProxies: 0,
   })

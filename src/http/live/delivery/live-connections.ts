@@ -33,7 +33,7 @@ export interface LiveConnectionsOptions {
   readonly fanOut: FanOut
   readonly observer: LiveObserver
   /** Maximum number of streams, if file descriptors allow fewer than the limits. */
-  readonly most: number
+  readonly maxStreams: number
 }
 
 const heartbeat = commentFrame()
@@ -56,7 +56,7 @@ export class LiveConnections {
   constructor(options: LiveConnectionsOptions) {
     this.#options = options
     this.#unsent = new UnsentFrames(options.limits.unsentInAll)
-    this.#slotsOfNetworks = new Budget(options.most)
+    this.#slotsOfNetworks = new Budget(options.maxStreams)
   }
 
   /** Reserves a slot for a sender, or returns the problem of the limit that refuses it. */
@@ -110,9 +110,9 @@ export class LiveConnections {
   }
 
   #refusal(sender: string): TextResponse | null {
-    const { limits, most } = this.#options
+    const { limits, maxStreams } = this.#options
     const network = networkOf(sender)
-    const isFull = this.#slots >= most || (network !== null && !this.#slotsOfNetworks.hasRoom(network, 1))
+    const isFull = this.#slots >= maxStreams || (network !== null && !this.#slotsOfNetworks.hasRoom(network, 1))
     if (this.#isEnded) return retryLater('OVERLOADED', 'The gateway stops. Connect again.')
     if (isFull) return retryLater('OVERLOADED', 'Too many streams are open. Try again later.')
     if ((this.#slotsOf.get(sender) ?? 0) < limits.connectionsOfSender) return null

@@ -7,8 +7,8 @@ export class StreamedResponse {
   readonly headers = eventStreamHeaders
 
   /**
-   * @param begin is called when the headers are sent, with the body to write; with null for HEAD, which has none, and
+   * @param open is called when the headers are sent, with the body to write; with null for HEAD, which has none, and
    *   for a client that has left
    */
-  constructor(readonly begin: (sink: ByteSink | null) => void) {}
+  constructor(readonly open: (sink: ByteSink | null) => void) {}
 }

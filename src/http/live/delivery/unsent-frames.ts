@@ -13,7 +13,7 @@ export interface SlowStream {
 export class UnsentFrames {
   readonly #held = new HeldBytes<SlowStream>()
 
-  constructor(readonly most: number) {}
+  constructor(readonly maxBytes: number) {}
 
   get bytes(): number {
     return this.#held.total
@@ -22,7 +22,7 @@ export class UnsentFrames {
   hold(stream: SlowStream, frame: Buffer): void {
     this.#held.hold(stream, frame)
     let { greatest } = this.#held
-    while (greatest !== null && this.#held.total > this.most) {
+    while (greatest !== null && this.#held.total > this.maxBytes) {
       greatest.cut()
       greatest = this.#held.greatest
     }

@@ -161,9 +161,9 @@ export class LedgerTail {
   }
 
   async #readOn(): Promise<void> {
-    const start = this.#end ?? (await this.#begin())
+    const start = this.#end ?? (await this.#restart())
     const page = await this.#readAfter(start, null)
-    if (typeof page === 'string') await this.#begin()
+    if (typeof page === 'string') await this.#restart()
     else {
       this.#append(page.commits)
       this.#isBehind ||= !page.isEnd
@@ -175,7 +175,7 @@ export class LedgerTail {
   }
 
   /** Begins anew at the end, without rows in memory: after the first stream came, or the history has changed. */
-  async #begin(): Promise<LedgerPosition> {
+  async #restart(): Promise<LedgerPosition> {
     const end = await this.#readEnd()
     this.#window = []
     this.#end = end

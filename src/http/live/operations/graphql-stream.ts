@@ -15,7 +15,7 @@ import type { LiveConnections } from '../delivery/live-connections.ts'
 import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Evaluate } from '../responses/evaluate.ts'
-import type { ResponseSource } from '../responses/response-source.ts'
+import type { FollowedQuery } from '../responses/followed-query.ts'
 import type { FollowedResponses } from '../responses/followed-responses.ts'
 import { noRoom, openAt, type Opening } from '../responses/opening.ts'
 import type { RowFormat } from '../ledger/row-frames.ts'
@@ -62,7 +62,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   const follow = stateStreams(options)
 
   /** @param pass answers an operation that is not a subscription */
-  async function begin(
+  async function createStream(
     exchange: Exchange,
     sent: SentOperation,
     opening: Opening,
@@ -101,7 +101,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
       acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()
     const slot = options.connections.admit(sender)
-    return openAt(exchange, slot, (opening) => begin(exchange, sent, opening, pass))
+    return openAt(exchange, slot, (opening) => createStream(exchange, sent, opening, pass))
   }
 }
 
@@ -117,7 +117,7 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
     { slot, isWanted }: Opening,
   ): Promise<HandlerResponse | TextResponse> => {
     const key = keyOf(sent, checked)
-    const source: ResponseSource = {
+    const followedQuery: FollowedQuery = {
       name: key,
       evaluate: () =>
         evaluate({
@@ -130,8 +130,10 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
       staleFrame,
     }
     // Evaluated first, so that an error is sent as a status; the key then gets the response from the response cache.
-    const firstEvaluation = responses.isServed(key) ? null : responses.open(exchange.sender, isWanted, source.evaluate)
-    const [resumption, first] = await Promise.all([resumptions.begin(exchange), firstEvaluation])
+    const firstEvaluation = responses.isServed(key)
+      ? null
+      : responses.open(exchange.sender, isWanted, followedQuery.evaluate)
+    const [resumption, first] = await Promise.all([resumptions.resumptionOf(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
     if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()
     return new StreamedResponse((sink) => {
@@ -144,7 +146,7 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
         reserve: () => responses.reserve(1, connection),
         follow: (settled) => {
           if (settled === 'lost') connection.write(resetFrame)
-          responses.follow(source, connection)
+          responses.follow(followedQuery, connection)
         },
       })
     })

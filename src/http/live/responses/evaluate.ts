@@ -4,7 +4,7 @@ import type { ResponseCache } from '../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Exchange } from '../../middleware.ts'
 import type { Produce, Respond } from '../../produce.ts'
-import { type Evaluation, laterVersion } from './response-source.ts'
+import { type Evaluation, laterVersion } from './followed-query.ts'
 
 /** Sender of the evaluations that streams share: together they have the share of one client. */
 export const liveSender = 'live'

@@ -2,7 +2,7 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationPace } from './evaluation-pace.ts'
-import { laterVersion, type ResponseSource, type TimedEvaluation } from './response-source.ts'
+import { laterVersion, type FollowedQuery, type TimedEvaluation } from './followed-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
 import { Subscription } from './subscription.ts'
 
@@ -14,7 +14,7 @@ export interface FollowedResponseHost {
   readonly versionNow: string | null
   /** Whether notifications of commits arrive. */
   readonly isListening: boolean
-  /** Evaluates a response when its turn has come, and calls its `begin` and `change`. */
+  /** Evaluates a response when its turn has come, and calls its `beginEvaluation` and `change`. */
   evaluate(followed: FollowedResponse): Promise<TimedEvaluation>
   readonly onDelivery: () => void
   /** Called with the change of the bytes that are stored for a response, and the sender of the stream for which it was made. */
@@ -52,7 +52,7 @@ export class FollowedResponse {
   readonly #pace: EvaluationPace
 
   constructor(
-    readonly source: ResponseSource,
+    readonly query: FollowedQuery,
     host: FollowedResponseHost,
     readonly owner: string,
   ) {
@@ -86,7 +86,7 @@ export class FollowedResponse {
   }
 
   /** Notes that an evaluation begins: it shows all changes until now. */
-  begin(): void {
+  beginEvaluation(): void {
     this.#evaluations++
     this.#isEvaluating = true
     this.#isDirty = false
@@ -127,7 +127,7 @@ export class FollowedResponse {
 
   /** Tells a stream that its data may be out of date, if it may. */
   #sendStale(subscription: Subscription): void {
-    if (this.#isUncertain && this.#subscriptions.has(subscription)) subscription.sendStale(this.source.staleFrame)
+    if (this.#isUncertain && this.#subscriptions.has(subscription)) subscription.sendStale(this.query.staleFrame)
   }
 
   /** Whether a stream has no event yet. */
@@ -177,7 +177,7 @@ export class FollowedResponse {
     this.#pace.rest(isPush ? this.#host.limits.pushMilliseconds : 0, milliseconds)
     if (isListening) this.#isUncertain = false
     this.#refusal = null
-    this.#keep(pushedResponse(this.source, { digest, body, version }))
+    this.#keep(pushedResponse(this.query, { digest, body, version }))
     const behind = this.#receivers().filter(({ written }) => written !== this.#revision)
     this.#host.fanOut(behind, (subscription) => this.deliver(subscription), delivered)
   }
@@ -195,7 +195,7 @@ export class FollowedResponse {
   }
 
   #refuse({ response, milliseconds }: TimedEvaluation, delivered: () => void): void {
-    const { frame, isEnd } = this.source.refusal(response)
+    const { frame, isEnd } = this.query.refusal(response)
     this.#revision++
     this.#refusal = frame
     this.#keep(null)
@@ -213,7 +213,7 @@ export class FollowedResponse {
     const { versionNow } = this.#host
     const newest = this.#isDirty || this.#isEvaluating ? version : laterVersion(version, versionNow)
     if (newest === version) return frame
-    const renewed = pushedResponse(this.source, { digest, body, version: newest })
+    const renewed = pushedResponse(this.query, { digest, body, version: newest })
     this.#keep(renewed)
     return renewed.frame
   }

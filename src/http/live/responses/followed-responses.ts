@@ -6,7 +6,7 @@ import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationQueue } from './evaluation-queue.ts'
 import { FollowedResponse, type FollowedResponseHost } from './followed-response.ts'
-import type { ResponseSource, TimedEvaluation } from './response-source.ts'
+import type { FollowedQuery, TimedEvaluation } from './followed-query.ts'
 
 export interface FollowedResponsesOptions {
   readonly limits: LiveLimits
@@ -104,9 +104,9 @@ export class FollowedResponses implements FollowedResponseHost {
     const { begun, ...evaluation } = await this.#queue.forFollowed(followed.owner, isWanted, async () => {
       this.#onEvaluation()
       const begun = { changes: this.#history.count, stops: this.#stops, isListening: this.isListening }
-      followed.begin()
+      followed.beginEvaluation()
       const started = performance.now()
-      return { begun, ...(await followed.source.evaluate()), milliseconds: performance.now() - started }
+      return { begun, ...(await followed.query.evaluate()), milliseconds: performance.now() - started }
     })
     const { tags, version, isCacheable } = evaluation.response.origin
     this.#tag(followed, isCacheable ? tags : null)
@@ -135,19 +135,19 @@ export class FollowedResponses implements FollowedResponseHost {
     return giveBack
   }
 
-  /** Makes a stream follow a source until it closes. */
-  follow(source: ResponseSource, connection: LiveConnection): void {
+  /** Makes a stream follow a query until it closes. */
+  follow(query: FollowedQuery, connection: LiveConnection): void {
     const { sender } = connection
-    const followed = this.#byName.get(source.name) ?? new FollowedResponse(source, this, sender)
-    this.#byName.set(source.name, followed)
+    const followed = this.#byName.get(query.name) ?? new FollowedResponse(query, this, sender)
+    this.#byName.set(query.name, followed)
     const remove = followed.add(connection)
     this.#follows.add(sender, 1)
-    if (!this.isListening) connection.sendStale(source.staleFrame)
+    if (!this.isListening) connection.sendStale(query.staleFrame)
     connection.onClose(() => {
       remove()
       this.#follows.giveBack(sender, 1)
       if (!followed.isUnused) return
-      this.#byName.delete(source.name)
+      this.#byName.delete(query.name)
       this.#untag(followed)
     })
   }
@@ -179,7 +179,7 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   #tag(followed: FollowedResponse, tags: ReadonlySet<string> | null): void {
-    if (this.#byName.get(followed.source.name) !== followed) return
+    if (this.#byName.get(followed.query.name) !== followed) return
     this.#untag(followed)
     followed.tags = tags
     for (const tag of tags ?? [anyCommit]) {

@@ -14,17 +14,17 @@ export interface Opening {
 /**
  * Begins a stream at its slot. The slot is taken until this work has ended, even if the client leaves: a client has no
  * more of it under way than it may have streams.
- * @param begin returns the stream, or refuses it
+ * @param createStream returns the stream, or refuses it
  */
 export async function openAt(
   exchange: Pick<Exchange, 'request' | 'onDisconnect'>,
   slot: StreamSlot | TextResponse,
-  begin: (opening: Opening) => Promise<HandlerResponse | TextResponse>,
+  createStream: (opening: Opening) => Promise<HandlerResponse | TextResponse>,
 ): Promise<HandlerResponse> {
   const { request, onDisconnect } = exchange
   if ('status' in slot) return refuse(request, slot)
   let isWanted = true
-  const opened = begin({ slot, isWanted: () => isWanted }).then(
+  const opened = createStream({ slot, isWanted: () => isWanted }).then(
     (reply) => ('body' in reply ? refuse(request, reply) : reply),
     (error: unknown) => {
       if (error instanceof EvaluationRefused) return refuse(request, overloaded())
@@ -41,7 +41,7 @@ export async function openAt(
   })
   try {
     const reply = await opened
-    if (!('begin' in reply)) release()
+    if (!('open' in reply)) release()
     return reply
   } catch (error) {
     release()

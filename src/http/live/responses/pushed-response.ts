@@ -1,5 +1,5 @@
 import { dataIn } from '../delivery/server-sent-events.ts'
-import type { ResponseSource } from './response-source.ts'
+import type { FollowedQuery } from './followed-query.ts'
 
 /** A response as it was pushed last. */
 export interface PushedResponse {
@@ -12,9 +12,9 @@ export interface PushedResponse {
 
 /** Makes the frame of a response, which also holds the body. */
 export function pushedResponse(
-  source: Pick<ResponseSource, 'frame'>,
+  query: Pick<FollowedQuery, 'frame'>,
   { digest, body, version }: Omit<PushedResponse, 'frame'>,
 ): PushedResponse {
-  const frame = source.frame(body, version)
+  const frame = query.frame(body, version)
   return { digest, body: dataIn(frame, body.length), version, frame }
 }

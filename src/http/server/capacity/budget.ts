@@ -5,13 +5,13 @@ import { networkOf } from '../../sender.ts'
  * out the others. The first may take a half, the second then a quarter. The same holds for networks of many senders.
  */
 export class Budget {
-  readonly most: number
+  readonly #max: number
   #taken = 0
   /** Amount taken by each sender that holds any, and by each network of senders. */
   readonly #takenBy = new Map<string, number>()
 
-  constructor(most: number) {
-    this.most = most
+  constructor(max: number) {
+    this.#max = max
   }
 
   /** Returns whether an amount is within a sender's share, and that of its network. */
@@ -19,7 +19,7 @@ export class Budget {
     for (const name of [sender, networkOf(sender)]) {
       if (name === null) continue
       const before = this.#takenBy.get(name) ?? 0
-      const left = this.most - (this.#taken - before)
+      const left = this.#max - (this.#taken - before)
       if (before + amount > Math.ceil(left / 2)) return false
     }
     return true

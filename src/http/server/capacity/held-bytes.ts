@@ -34,7 +34,7 @@ export class HeldBytes<Holder> {
   /** Counts a body for a holder, which may hold it several times. */
   hold(holder: Holder, body: HeldBody): void {
     const holders = this.#holdersOf.get(body) ?? new Holders<Holder>()
-    if (holders.size === 0) this.#begin(body, holders)
+    if (holders.size === 0) this.#addBody(body, holders)
     const before = holders.only
     if (!holders.add(holder)) return
     if (before !== null) this.#own(before, -body.length)
@@ -52,7 +52,7 @@ export class HeldBytes<Holder> {
     else this.#weigh(body, holders)
   }
 
-  #begin(body: HeldBody, holders: Holders<Holder>): void {
+  #addBody(body: HeldBody, holders: Holders<Holder>): void {
     this.#holdersOf.set(body, holders)
     this.#total += body.length
   }

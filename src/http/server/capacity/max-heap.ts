@@ -1,5 +1,5 @@
 /**
- * A binary max-heap of weighted keys with an index of their positions. Setting or deleting a key takes logarithmic time
+ * A binary max-heap of weighted keys with an index of their places. Setting or deleting a key takes logarithmic time
  * in their number.
  * @see https://en.wikipedia.org/wiki/Binary_heap
  */
@@ -37,15 +37,15 @@ export class MaxHeap<Key> {
     this.#places.delete(key)
     const last = this.#keys.pop() as Key
     const weight = this.#weights.pop() ?? 0
-    // The last key moves to the vacant position, unless that was its own.
+    // The last key moves to the vacant place, unless that was its own.
     if (place === this.size) return
     this.#put(place, last, weight)
     this.#settle(place)
   }
 
-  /** Moves the key at a position up or down until no parent is lighter than its children. */
-  #settle(begin: number): void {
-    let place = begin
+  /** Moves the key at a place up or down until no parent is lighter than its children. */
+  #settle(start: number): void {
+    let place = start
     while (place > 0 && this.#weightAt(parentOf(place)) < this.#weightAt(place)) {
       place = this.#swap(place, parentOf(place))
     }
@@ -54,7 +54,7 @@ export class MaxHeap<Key> {
     }
   }
 
-  /** Returns the heavier child of a position, if it is heavier than the position itself. */
+  /** Returns the heavier child of a place, if it is heavier than the place itself. */
   #heavierChild(place: number): number | null {
     const left = 2 * place + 1
     const right = left + 1
@@ -62,14 +62,14 @@ export class MaxHeap<Key> {
     return this.#weightAt(child) > this.#weightAt(place) ? child : null
   }
 
-  /** Returns the weight at a position; -Infinity beyond the last one. */
+  /** Returns the weight at a place; -Infinity beyond the last one. */
   #weightAt(place: number): number {
     return this.#weights[place] ?? -Infinity
   }
 
   /**
-   * Swaps two positions.
-   * @returns the second position
+   * Swaps two places.
+   * @returns the second place
    */
   #swap(first: number, second: number): number {
     const [key, weight] = [this.#keys[first] as Key, this.#weightAt(first)]

@@ -28,7 +28,7 @@ export class SenderCosts {
   readonly #spent = new Map<string, number>()
   readonly #fewMilliseconds: number
   readonly #maxSenders: number
-  #most = 0
+  #greatest = 0
 
   /**
    * @param fewMilliseconds below which no address is heavy
@@ -44,17 +44,17 @@ export class SenderCosts {
     if (before === undefined && this.#spent.size >= this.#maxSenders) this.clear()
     const spent = (before ?? 0) + milliseconds
     this.#spent.set(sender, spent)
-    this.#most = Math.max(this.#most, spent)
+    this.#greatest = Math.max(this.#greatest, spent)
   }
 
   /** Returns whether reads of an address took long, both in total and compared with other addresses. */
   isHeavy(sender: string): boolean {
     const spent = this.#spent.get(sender) ?? 0
-    return spent >= this.#fewMilliseconds && spent >= this.#most / 4
+    return spent >= this.#fewMilliseconds && spent >= this.#greatest / 4
   }
 
   clear(): void {
     this.#spent.clear()
-    this.#most = 0
+    this.#greatest = 0
   }
 }

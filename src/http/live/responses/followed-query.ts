@@ -11,9 +11,9 @@ export interface TimedEvaluation extends Evaluation {
   readonly milliseconds: number
 }
 
-/** A response that can be followed: how it is made, and how it is written to a stream. */
-export interface ResponseSource {
-  /** Equal for sources with equal responses in equal frames. */
+/** A query that streams can follow: how its response is evaluated, and how that is written to a stream. */
+export interface FollowedQuery {
+  /** Equal for queries with equal responses in equal frames. */
   readonly name: string
   /** Makes the response. */
   readonly evaluate: () => Promise<Evaluation>
