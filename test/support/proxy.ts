@@ -13,6 +13,8 @@ export interface Proxy {
   open(): Promise<void>
   /** Cuts every connection, and leads new ones to another server. */
   leadTo(url: string): void
+  /** Leads new connections to another server, and cuts none. */
+  leadNewTo(url: string): void
   /** Lets nothing through any more, and cuts nothing, until it is opened anew. */
   stall(): void
   /** Lets the next commits through to the server, and cuts the connection in place of its answer. */
@@ -83,6 +85,9 @@ export async function proxyTo(url: string): Promise<Proxy> {
     leadTo(other) {
       to = new URL(other)
       cut()
+    },
+    leadNewTo(other) {
+      to = new URL(other)
     },
     stall,
     passCommits(count) {

@@ -1,21 +1,24 @@
 import { LogProbe, type LoggedHead } from './log-probe.ts'
 import type { LogTarget } from './replay-proof.ts'
+import { replicaTiming } from './timing.ts'
 
 /** The log position of the primary, polled on a connection that reads no data for responses. */
 export class PrimaryLog {
   readonly #url: string
-  readonly #onReconnect: () => void
+  readonly #onOtherRun: () => void
   #system: string | null = null
   #probe: LogProbe | null = null
   #asking: Promise<void> | null = null
   #target: LogTarget | null = null
+  #run: string | null = null
+  #reconnectedAt = -Infinity
   /** Reason why it reports no position now, as words to follow its name; null where it does. */
   problem: string | null = 'has not been asked yet'
 
-  /** @param onReconnect called when its log may have diverged, as by a failover */
-  constructor(url: string, onReconnect: () => void) {
+  /** @param onOtherRun called when another run of a server answers, whose log may have diverged, as by a failover */
+  constructor(url: string, onOtherRun: () => void) {
     this.#url = url
-    this.#onReconnect = onReconnect
+    this.#onOtherRun = onOtherRun
   }
 
   /** Identifier of the cluster; null before the first answer. */
@@ -37,6 +40,17 @@ export class PrimaryLog {
   async contains(commit: LoggedHead, { head }: LogTarget): Promise<boolean | null> {
     if (commit.seq > head.seq) return false
     return (await this.#probe?.contains(commit, head).catch(() => null)) ?? null
+  }
+
+  /**
+   * Closes the connection, so that the next {@link ask} connects to the server that its address leads to then: an open
+   * connection may lead to a primary that another one has superseded. At most once a second.
+   */
+  reconnect(): void {
+    const now = performance.now()
+    if (now < this.#reconnectedAt + replicaTiming.reconnectMilliseconds) return
+    this.#reconnectedAt = now
+    this.close()
   }
 
   close(): void {
@@ -65,13 +79,14 @@ export class PrimaryLog {
     probe.onEnd(() => {
       if (this.#probe === probe) this.#probe = null
     })
-    const { system } = probe
+    const { system, run } = probe
     this.#system ??= system
     if (system !== this.#system) {
       probe.close()
       throw new Error(`is of another cluster now: its system identifier is ${system}, and was ${this.#system}`)
     }
-    this.#onReconnect()
+    if (run !== this.#run) this.#onOtherRun()
+    this.#run = run
     return probe
   }
 }

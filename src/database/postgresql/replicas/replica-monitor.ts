@@ -136,6 +136,7 @@ export class ReplicaMonitor {
       return replica.check(this.#primary.system, target, replica === current ? null : this.#reported.head)
     })
     await within(milliseconds, Promise.all(checks))
+    if (asked.some(({ contradictsPrimary }) => contradictsPrimary)) this.#primary.reconnect()
     this.#decide()
   }
 

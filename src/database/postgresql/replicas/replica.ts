@@ -35,6 +35,8 @@ export class Replica {
   #head: { readonly commit: LoggedHead; readonly lsn: bigint; readonly at: number } | null = null
   /** Time since which it has commits that are not visible on the primary; null where it has none. */
   #aheadSince: number | null = null
+  /** How the last comparison with the primary showed that both do not have the same history; null where it did not. */
+  #contradiction: string | null = null
 
   /** @param onLost called when its connection ends unexpectedly */
   constructor(url: string, onLost: () => void) {
@@ -49,6 +51,11 @@ export class Replica {
    */
   get followed(): string | null {
     return this.isPrimary ? null : this.#followed
+  }
+
+  /** Whether the last comparison showed that it and the primary do not have the same history. */
+  get contradictsPrimary(): boolean {
+    return this.#contradiction !== null
   }
 
   /**
@@ -117,19 +124,28 @@ export class Replica {
     this.#aheadSince = isAhead ? (this.#aheadSince ?? seenAt) : null
     const isPending = this.followed === target?.run && seenAt - (this.#aheadSince ?? seenAt) < pendingMilliseconds
     // That primary has all commits of this server, unless they are pending or a failover has lost them.
-    if (isAhead && !isPending) return `has commit ${before.commit.version}, which the primary lacks`
-    if (isOfOther) return 'has replayed more of the log than the primary has'
+    if (isAhead && !isPending) return this.#refuse(`has commit ${before.commit.version}, which the primary lacks`)
+    if (isOfOther) return this.#refuse('has replayed more of the log than the primary has')
+    if (isComparable) this.#contradiction = null
+    if (this.#contradiction !== null) return this.#contradiction
     const reached = this.proof.reachedBy(lsn)
     const isProved = reached !== null && (await probe.contains(reached.head, commit))
     if (isProved) this.proof.prove(reached, seenAt)
     else if (reached !== null && lsn >= endOfRecord(reached.insertLsn)) {
-      return `lacks commit ${reached.head.version} of the primary at the same position of the log`
+      return this.#refuse(`lacks commit ${reached.head.version} of the primary at the same position of the log`)
     }
     if (isComparable && !isAhead && isProved && reached === target) this.#followed = target.run
     if (reported !== null && !(await probe.contains(reported, commit))) {
       return `has not reached commit ${reported.version}, which was already reported to clients`
     }
     return before === null ? 'has been asked only once' : null
+  }
+
+  /** Records that it has another history than the primary, until another comparison shows that it has the same one. */
+  #refuse(contradiction: string): string {
+    this.#contradiction = contradiction
+    this.proof.reset()
+    return contradiction
   }
 
   #lose(reason: string): void {
@@ -144,6 +160,7 @@ export class Replica {
     this.#probe = null
     this.#head = null
     this.#aheadSince = null
+    this.#contradiction = null
     this.proof.reset()
   }
 }
