@@ -44,7 +44,10 @@ export function versionWaiter(
 
   /** Waits for a version that this process was not yet notified of. */
   async function wait(wanted: ParsedVersion, sender: string, onDisconnect: OnDisconnect): Promise<TextResponse | null> {
+    const askedAt = performance.now()
     if (isOutOfReach(versions, wanted, limits)) {
+      // Since a proof that is no older than the waiting time, fewer commits have come.
+      if (versions.isProvenSince(askedAt - limits.waitMilliseconds)) return historyChanged(wanted)
       const detail = `Version ${wanted.text} is more than ${limits.ahead} commits beyond the newest known version.`
       return retryLater('DATA_NOT_THERE_YET', detail)
     }
@@ -53,7 +56,9 @@ export function versionWaiter(
     const isReached = (): boolean => versions.hasReached(wanted)
     await versions.waitUntil(isReached, limits.waitMilliseconds, onDisconnect)
     await turns.next(sender).finally(() => places.giveBack(sender, 1))
-    return isReached() ? null : notThereYet(wanted, limits)
+    if (isReached()) return null
+    // The client received its version before: where all commits since then are known, a failover or restore has lost it.
+    return versions.isProvenSince(askedAt) ? historyChanged(wanted) : notThereYet(wanted, limits)
   }
 
   return async (text, sender, onDisconnect) => {
@@ -65,12 +70,7 @@ export function versionWaiter(
     if (found instanceof Refusal) return found.answer
     // The connection of the listener may have been lost during the lookup.
     if (!versions.hasReached(wanted)) return notThereYet(wanted, limits)
-    return found === wanted.text
-      ? null
-      : problem(
-          'HISTORY_CHANGED',
-          `Version ${wanted.text} is not part of the current history: discard cached data and read again.`,
-        )
+    return found === wanted.text ? null : historyChanged(wanted)
   }
 }
 
@@ -85,6 +85,11 @@ function isOutOfReach({ newestSeq }: DataVersions, { seq }: ParsedVersion, { ahe
 
 function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimits): TextResponse {
   return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not reached within ${waitMilliseconds / 1000} s.`)
+}
+
+function historyChanged({ text }: ParsedVersion): TextResponse {
+  const detail = `Version ${text} is not part of the current history: discard cached data and read again.`
+  return problem('HISTORY_CHANGED', detail)
 }
 
 /** Parses a version; the digits are limited, because sequence numbers must be safe integers. */

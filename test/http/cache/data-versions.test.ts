@@ -237,6 +237,44 @@ describe('Min-Data-Version', () => {
     expect((await waiting).status).toBe(409)
   })
 
+  test('of a lost history is refused also while the numbers of this one are lower', async () => {
+    gatewayAt('99.5')
+    const waiting = [asking('100.6'), asking('100.6', graphql)]
+    await wait(50)
+    data.upToDate(performance.now())
+    for (const answer of waiting) expect((await answer).status).toBe(409)
+    // Far more commits than can have come since the newest proof.
+    const far = `${99 + versionLimits.ahead + 1}.6`
+    expect((await asking(far)).status).toBe(409)
+  })
+
+  test('is not taken for one of a lost history without proof that every commit until now is here', async () => {
+    gatewayAt('99.5')
+    const far = `${99 + versionLimits.ahead + 1}.6`
+    const lagging = performance.now() - versionLimits.waitMilliseconds - 1
+    data.upToDate(lagging)
+    const statuses = [asking('100.6'), asking(far)].map(async (answer) => (await answer).status)
+    await wait(50)
+    data.upToDate(lagging)
+    expect(await Promise.all(statuses)).toEqual([503, 503])
+    // The proof of an earlier server.
+    data.upToDate(performance.now())
+    listening(false)
+    listening(true)
+    commit('99.5')
+    expect((await asking(far)).status).toBe(503)
+  })
+
+  test('that comes late is not of a lost history, however many proofs come before', async () => {
+    gatewayAt('99.5')
+    const answer = asking('100.6')
+    await wait(50)
+    data.upToDate(performance.now())
+    await wait(50)
+    commit('100.6')
+    expect((await answer).status).toBe(200)
+  })
+
   test.each([
     '',
     '1',
@@ -286,6 +324,7 @@ describe('Min-Data-Version', () => {
     const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
     const waitFor = versionWaiter(data, () => Promise.resolve(null), report, new Turns(10), limits)
     const wanted = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
+    data.upToDate(performance.now() - limits.waitMilliseconds - 1)
     const refused = await wanted(1 + limits.ahead + 1)
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
     expect(refused?.body).toContain(`more than ${limits.ahead} commits beyond the newest`)
