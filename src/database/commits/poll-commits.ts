@@ -15,12 +15,21 @@ export interface LogConnection {
   close(): Promise<void>
 }
 
+/** Is told how polls end. */
+export interface PollOutcome {
+  /** Called when a connection or a poll fails; another attempt follows. */
+  failed(error: unknown): void
+  /** Called after each poll that has read the log to its end. */
+  succeeded(): void
+}
+
 /** Options of {@link pollCommits}. */
 export interface PollingOptions {
   /** Opens a connection. `wake` starts the next poll immediately. */
   readonly connect: (wake: () => void) => Promise<LogConnection>
   /** Timeout of a poll, because commits are unknown until it answers; null where no other process can commit. */
   readonly answerMilliseconds: number | null
+  readonly outcome?: PollOutcome
 }
 
 /**
@@ -42,7 +51,7 @@ export function pollCommits(options: PollingOptions, listener: ChangeListener): 
 }
 
 async function pollUntilFailure(
-  { connect, answerMilliseconds }: PollingOptions,
+  { connect, answerMilliseconds, outcome }: PollingOptions,
   listener: ChangeListener,
   pause: PollPause,
 ): Promise<void> {
@@ -54,10 +63,12 @@ async function pollUntilFailure(
     reader = new CommitReader((...asked) => withTimeout(read(...asked), answerMilliseconds), listener)
     while (!pause.isStopped) {
       await reader.poll()
+      outcome?.succeeded()
       await pause.waitForNextPoll()
     }
-  } catch {
+  } catch (error) {
     // The caller retries.
+    if (!pause.isStopped) outcome?.failed(error)
   } finally {
     reader?.disconnect()
     await connection?.close()

@@ -5,6 +5,7 @@ import pg from 'pg'
 import { atomicScripts } from '../prisma/atomic-scripts.ts'
 import { type Cancellation, throwIfCancelled, untilCancelled } from '../cancellation.ts'
 import { listenOnPostgreSql } from './listen.ts'
+import { serverReason } from './listen-warnings.ts'
 import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
 import { DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from '../errors.ts'
@@ -34,7 +35,7 @@ const endMilliseconds = 1_000
  * Opens a PostgreSQL server, version 14 or newer.
  * @param url postgres://user:password@host:port/database
  * @param connections maximum number of connections for reads; writes and rare queries use up to three more
- * @param warn called once where the server provides fewer connections
+ * @param warn called once where the server provides fewer connections, and where commits are not received
  * @throws {DatabaseUnreachable} when the server cannot be used
  */
 export async function openPostgreSql(
@@ -54,7 +55,7 @@ export async function openPostgreSql(
     ...readsOn(readPools),
     engine: 'postgresql',
     prisma,
-    listen: (listener) => Promise.resolve(listenOnPostgreSql(url, listener)),
+    listen: (listener) => Promise.resolve(listenOnPostgreSql(url, listener, warn)),
     withEngineAdapter: (work) => withOwnAdapter(url, toOutage, warn, work),
     ...pooledTransactions(writes, toOutage),
     exclusively: (work, signal) => withStartLock(url, toOutage, warn, work, signal),
@@ -75,9 +76,7 @@ async function connectOnce(pool: pg.Pool, url: string): Promise<void> {
 }
 
 function unreachable(url: string, error: unknown): DatabaseUnreachable {
-  // A refused connection to several addresses of one host name has a code but no message.
-  const { message, code } = error as { message: string; code?: string }
-  return new DatabaseUnreachable(readAddress(url).name, message === '' ? String(code) : message)
+  return new DatabaseUnreachable(readAddress(url).name, serverReason(error))
 }
 
 /**

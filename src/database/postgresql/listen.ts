@@ -3,6 +3,8 @@ import pg from 'pg'
 import type { ChangeListener, StopListening } from '../commits/change-listener.ts'
 import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
+import { ListenWarnings } from './listen-warnings.ts'
+import type { Warn } from './read-pools.ts'
 
 /** Timeout of a poll. Cached responses are not used while the server does not answer. */
 const answerMilliseconds = 1_000
@@ -10,10 +12,12 @@ const connectMilliseconds = 2_000
 
 /**
  * Listens for commits on a separate connection, so that polls and reads do not wait for each other.
+ * @param warn called where the server does not accept the connection or a poll for a while
  * @see PostgreSQL documentation, LISTEN
  */
-export function listenOnPostgreSql(url: string, listener: ChangeListener): StopListening {
-  return pollCommits({ connect: (wake) => connect(url, wake), answerMilliseconds }, listener)
+export function listenOnPostgreSql(url: string, listener: ChangeListener, warn: Warn): StopListening {
+  const outcome = new ListenWarnings(url, warn)
+  return pollCommits({ connect: (wake) => connect(url, wake), answerMilliseconds, outcome }, listener)
 }
 
 async function connect(url: string, wake: () => void): Promise<LogConnection> {

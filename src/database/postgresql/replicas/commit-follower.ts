@@ -1,5 +1,6 @@
 import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
 import { listenOnPostgreSql } from '../listen.ts'
+import type { Warn } from '../read-pools.ts'
 import type { Replica } from './replica.ts'
 import type { ReportedState } from './reported-state.ts'
 
@@ -7,14 +8,16 @@ import type { ReportedState } from './reported-state.ts'
 export class CommitFollower {
   readonly #listener: ChangeListener
   readonly #reported: ReportedState
+  readonly #warn: Warn
   #stop: StopListening = () => Promise.resolve()
   #isListening = false
   /** Counts the servers, to ignore later reports of an earlier one. */
   #turn = 0
 
-  constructor(listener: ChangeListener, reported: ReportedState) {
+  constructor(listener: ChangeListener, reported: ReportedState, warn: Warn) {
     this.#listener = listener
     this.#reported = reported
+    this.#warn = warn
   }
 
   /** Reports the commits of a server from now on. */
@@ -22,7 +25,7 @@ export class CommitFollower {
     const turn = ++this.#turn
     const listener = this.#listener
     const isCurrent = (): boolean => turn === this.#turn
-    this.#stop = listenOnPostgreSql(replica.url, {
+    const following: ChangeListener = {
       committed: (commit) => {
         if (!isCurrent()) return
         this.#reported.committed(commit.version, replica.followed)
@@ -38,7 +41,8 @@ export class CommitFollower {
         const provenAt = this.#reported.proven(replica.proof.provenBefore(sentAt))
         if (provenAt !== null) listener.upToDate(provenAt)
       },
-    })
+    }
+    this.#stop = listenOnPostgreSql(replica.url, following, this.#warn)
   }
 
   /**

@@ -97,7 +97,7 @@ export class ReplicaMonitor {
 
   /** Reports the commits of the server that is read from to a listener. */
   listen(listener: ChangeListener): StopListening {
-    const follower = new CommitFollower(listener, this.#reported)
+    const follower = new CommitFollower(listener, this.#reported, this.#options.warn)
     this.#followers.add(follower)
     if (this.#server !== null) follower.follow(this.#server.replica)
     return () => {

@@ -1,0 +1,59 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { Database } from '../../../src/database/database.ts'
+import { migrate } from '../../../src/database/prisma/migrations.ts'
+import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
+import { createOnServer, postgresUrl } from '../../support/database.ts'
+
+const patience = { timeout: 30_000, interval: 20 }
+
+describe.skipIf(postgresUrl === undefined)('the connection that receives commits', () => {
+  const closing: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
+  })
+
+  async function open(url: string): Promise<{ readonly database: Database; readonly warnings: string[] }> {
+    const warnings: string[] = []
+    const database = await openPostgreSql(url, 2, (message) => warnings.push(message))
+    closing.unshift(() => database.close())
+    return { database, warnings }
+  }
+
+  async function listen(database: Database): Promise<boolean[]> {
+    const heard: boolean[] = []
+    const nothing = (): void => undefined
+    const listening = (isListening: boolean): void => void heard.push(isListening)
+    closing.unshift(await database.listen({ committed: nothing, upToDate: nothing, listening }))
+    await vi.waitFor(() => expect(heard).toEqual([true]), patience)
+    return heard
+  }
+
+  async function onServer(...statements: readonly string[]): Promise<void> {
+    const client = new pg.Client({ connectionString: postgresUrl })
+    await client.connect()
+    for (const statement of statements) await client.query(statement)
+    await client.end()
+  }
+
+  test('reports why the server refuses it for a while, once, and that it is accepted again', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const { host, pathname } = new URL(url)
+    const name = pathname.slice(1)
+    const { database, warnings } = await open(url)
+    await migrate(database)
+    await listen(database)
+    await onServer(
+      `alter database ${name} allow_connections false`,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+    )
+    await vi.waitFor(() => expect(warnings).not.toEqual([]), patience)
+    await wait(1_500)
+    const reason = `database "${name}" is not currently accepting connections`
+    expect(warnings).toEqual([`No commits are received from PostgreSQL at ${host}: ${reason}`])
+    await onServer(`alter database ${name} allow_connections true`)
+    await vi.waitFor(() => expect(warnings).toHaveLength(2), patience)
+    expect(warnings[1]).toBe(`Commits are received from PostgreSQL at ${host} again`)
+  }, 60_000)
+})
