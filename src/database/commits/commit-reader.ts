@@ -16,19 +16,27 @@ const maxCommits = 1_000
 /** The cache tags of a commit are in the column `sources`. */
 const columns = `seq::float8 as seq, version, newest_ts::float8 as "newestTs", sources as tags`
 
-const newest: Statement = {
-  name: 'newest_commit',
-  text: `select ${columns} from commit_log order by seq desc limit 1`,
+/**
+ * Returns a statement that also reads whether the server is a standby: in the same statement, because a connection through
+ * a proxy may lead to another server by the next one. One row of NULLs stands for no commit.
+ */
+function reading(name: string, commits: string): Statement {
+  return {
+    name,
+    text: `select pg_is_in_recovery() as "isStandby", log.*
+      from (values (1)) as one left join (select ${columns} from commit_log ${commits}) as log on true order by log.seq`,
+  }
 }
+
+const newest = reading('newest_commit', 'order by seq desc limit 1')
 /** Starts with the last reported commit: where it is missing, the log belongs to another history. */
-const from: Statement = {
-  name: 'commits_from',
-  text: `select ${columns} from commit_log where seq >= $1::bigint order by seq limit ${maxCommits + 2}`,
-}
+const from = reading('commits_from', `where seq >= $1::bigint order by seq limit ${maxCommits + 2}`)
 
 interface LoggedCommit extends Commit {
   readonly seq: number
 }
+
+type LogRow = { readonly isStandby: boolean } & (LoggedCommit | { readonly seq: null })
 
 /** Reads the commit log on the server that serves reads. */
 export type ReadLog = (statement: Statement, values: readonly Value[]) => Promise<unknown[]>
@@ -37,12 +45,19 @@ export type ReadLog = (statement: Statement, values: readonly Value[]) => Promis
 export class CommitReader {
   readonly #read: ReadLog
   readonly #listener: ChangeListener
+  readonly #onStandby: (() => void) | undefined
+  #isStandby = false
   /** The newest reported commit; null for an empty log, undefined before the log was read. */
   #last: LoggedCommit | null | undefined
 
-  constructor(read: ReadLog, listener: ChangeListener) {
+  /**
+   * @param onStandby called in place of `upToDate` where the server is a standby, which may lack commits of its primary;
+   * none where the listener knows what a poll of a standby proves
+   */
+  constructor(read: ReadLog, listener: ChangeListener, onStandby?: () => void) {
     this.#read = read
     this.#listener = listener
+    this.#onStandby = onStandby
   }
 
   /**
@@ -52,7 +67,8 @@ export class CommitReader {
   async poll(): Promise<void> {
     const sentAt = performance.now()
     if (this.#last === undefined || !(await this.#readOn(this.#last))) await this.#begin()
-    this.#listener.upToDate(sentAt)
+    if (this.#isStandby && this.#onStandby !== undefined) this.#onStandby()
+    else this.#listener.upToDate(sentAt)
   }
 
   /** Reports that commits are not received from now on. */
@@ -63,7 +79,7 @@ export class CommitReader {
 
   async #begin(): Promise<void> {
     this.disconnect()
-    const [commit = null] = (await this.#read(newest, [])) as LoggedCommit[]
+    const [commit = null] = await this.#commits(newest, [])
     this.#last = commit
     this.#listener.listening(true)
     if (commit !== null) this.#report({ ...commit, tags: [] })
@@ -73,12 +89,18 @@ export class CommitReader {
    * @returns false where the log does not continue from the last commit: after a failover, a restore, or a long pause
    */
   async #readOn(last: LoggedCommit | null): Promise<boolean> {
-    const commits = (await this.#read(from, [last?.seq ?? 0])) as LoggedCommit[]
+    const commits = await this.#commits(from, [last?.seq ?? 0])
     const first = last === null ? undefined : commits.shift()
     if (first?.version !== last?.version || commits.length > maxCommits || !areConsecutive(first, commits)) return false
     for (const commit of commits) this.#report(commit)
     this.#last = commits.at(-1) ?? last
     return true
+  }
+
+  async #commits(statement: Statement, values: readonly Value[]): Promise<LoggedCommit[]> {
+    const rows = (await this.#read(statement, values)) as LogRow[]
+    this.#isStandby = rows.some(({ isStandby }) => isStandby)
+    return rows.filter((row) => row.seq !== null)
   }
 
   #report({ version, newestTs, tags }: LoggedCommit): void {

@@ -30,6 +30,8 @@ export interface PollingOptions {
   /** Timeout of a poll, because commits are unknown until it answers; null where no other process can commit. */
   readonly answerMilliseconds: number | null
   readonly outcome?: PollOutcome
+  /** Called in place of `upToDate` where the server is a standby: see {@link CommitReader}. */
+  readonly onStandby?: (() => void) | undefined
 }
 
 /**
@@ -51,7 +53,7 @@ export function pollCommits(options: PollingOptions, listener: ChangeListener): 
 }
 
 async function pollUntilFailure(
-  { connect, answerMilliseconds, outcome }: PollingOptions,
+  { connect, answerMilliseconds, outcome, onStandby }: PollingOptions,
   listener: ChangeListener,
   pause: PollPause,
 ): Promise<void> {
@@ -60,7 +62,7 @@ async function pollUntilFailure(
   try {
     connection = await connect(() => pause.wake())
     const { read } = connection
-    reader = new CommitReader((...asked) => withTimeout(read(...asked), answerMilliseconds), listener)
+    reader = new CommitReader((...asked) => withTimeout(read(...asked), answerMilliseconds), listener, onStandby)
     while (!pause.isStopped) {
       await reader.poll()
       outcome?.succeeded()

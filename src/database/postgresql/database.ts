@@ -4,7 +4,7 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 import pg from 'pg'
 import { atomicScripts } from '../prisma/atomic-scripts.ts'
 import { type Cancellation, throwIfCancelled, untilCancelled } from '../cancellation.ts'
-import { listenOnPostgreSql } from './listen.ts'
+import { listenOnPrimary } from './listen.ts'
 import { serverReason } from './listen-warnings.ts'
 import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
@@ -55,7 +55,7 @@ export async function openPostgreSql(
     ...readsOn(readPools),
     engine: 'postgresql',
     prisma,
-    listen: (listener) => Promise.resolve(listenOnPostgreSql(url, listener, warn)),
+    listen: (listener) => Promise.resolve(listenOnPrimary(url, listener, warn)),
     withEngineAdapter: (work) => withOwnAdapter(url, toOutage, warn, work),
     ...pooledTransactions(writes, toOutage),
     exclusively: (work, signal) => withStartLock(url, toOutage, warn, work, signal),

@@ -5,6 +5,7 @@ import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
 import { ListenWarnings } from './listen-warnings.ts'
 import type { Warn } from './read-pools.ts'
+import { readAddress } from './server-address.ts'
 
 /** Timeout of a poll. Cached responses are not used while the server does not answer. */
 const answerMilliseconds = 1_000
@@ -13,11 +14,34 @@ const connectMilliseconds = 2_000
 /**
  * Listens for commits on a separate connection, so that polls and reads do not wait for each other.
  * @param warn called where the server does not accept the connection or a poll for a while
+ * @param onStandby called in place of `upToDate` where the server is a standby; none where the listener knows what its polls prove
  * @see PostgreSQL documentation, LISTEN
  */
-export function listenOnPostgreSql(url: string, listener: ChangeListener, warn: Warn): StopListening {
+export function listenOnPostgreSql(
+  url: string,
+  listener: ChangeListener,
+  warn: Warn,
+  onStandby?: () => void,
+): StopListening {
   const outcome = new ListenWarnings(url, warn)
-  return pollCommits({ connect: (wake) => connect(url, wake), answerMilliseconds, outcome }, listener)
+  return pollCommits({ connect: (wake) => connect(url, wake), answerMilliseconds, outcome, onStandby }, listener)
+}
+
+/**
+ * Listens for commits on the server of DATABASE_URL. Where that is a standby, it may lack commits of its primary: so its polls
+ * do not prove that the listener is up to date.
+ * @param warn also called once where it is a standby
+ */
+export function listenOnPrimary(url: string, listener: ChangeListener, warn: Warn): StopListening {
+  let isWarned = false
+  return listenOnPostgreSql(url, listener, warn, () => {
+    if (isWarned) return
+    isWarned = true
+    warn(
+      `PostgreSQL at ${readAddress(url).name} is a standby: the age of its data is unknown, and not sent to clients. ` +
+        'DATABASE_URL has to lead to its primary, and READ_URLS to it',
+    )
+  })
 }
 
 async function connect(url: string, wake: () => void): Promise<LogConnection> {

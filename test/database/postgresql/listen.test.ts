@@ -1,10 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { migrate } from '../../../src/database/prisma/migrations.ts'
 import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
+import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../../support/own-postgresql.ts'
 
 const patience = { timeout: 30_000, interval: 20 }
 
@@ -30,13 +32,6 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     return heard
   }
 
-  async function onServer(...statements: readonly string[]): Promise<void> {
-    const client = new pg.Client({ connectionString: postgresUrl })
-    await client.connect()
-    for (const statement of statements) await client.query(statement)
-    await client.end()
-  }
-
   test('reports why the server refuses it for a while, once, and that it is accepted again', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const { host, pathname } = new URL(url)
@@ -45,6 +40,7 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     await migrate(database)
     await listen(database)
     await onServer(
+      postgresUrl,
       `alter database ${name} allow_connections false`,
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
     )
@@ -52,8 +48,50 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     await wait(1_500)
     const reason = `database "${name}" is not currently accepting connections`
     expect(warnings).toEqual([`No commits are received from PostgreSQL at ${host}: ${reason}`])
-    await onServer(`alter database ${name} allow_connections true`)
+    await onServer(postgresUrl, `alter database ${name} allow_connections true`)
     await vi.waitFor(() => expect(warnings).toHaveLength(2), patience)
     expect(warnings[1]).toBe(`Commits are received from PostgreSQL at ${host} again`)
   }, 60_000)
 })
+
+describe.skipIf(noOwnPostgreSql !== null)('a standby in place of the primary', () => {
+  let primary: OwnPostgreSql
+  let standby: OwnPostgreSql
+  beforeAll(async () => {
+    primary = await startOwnPostgreSql()
+    const database = await openPostgreSql(primary.url, 2)
+    await migrate(database)
+    await database.close()
+    standby = await primary.standby()
+  }, 120_000)
+  afterAll(async () => {
+    await standby.remove()
+    await primary.remove()
+  })
+
+  test('does not prove that it has every commit, before its first one too, until it is promoted', async () => {
+    const warnings: string[] = []
+    const database = await openPostgreSql(standby.url, 2, (message) => warnings.push(message))
+    const data = new DataVersions()
+    const stop = await database.listen(data)
+    await vi.waitFor(() => expect(data.isListening).toBe(true), patience)
+    await onServer(primary.url, `insert into commit_log values (1, '1.5', 5, 100, '{}')`)
+    await vi.waitFor(() => expect(data.currentStamp().version).toBe('1.5'), patience)
+    await wait(500)
+    expect(data.currentStamp()).toMatchObject({ version: '1.5', ageSeconds: null })
+    expect(warnings).toEqual([expect.stringMatching(`^PostgreSQL at ${new URL(standby.url).host} is a standby: `)])
+    const before = performance.now()
+    await standby.promote()
+    await vi.waitFor(() => expect(data.isProvenSince(before)).toBe(true), patience)
+    expect(data.currentStamp()).toMatchObject({ version: '1.5', ageSeconds: 0 })
+    await stop()
+    await database.close()
+  }, 60_000)
+})
+
+async function onServer(url: string | undefined, ...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  for (const statement of statements) await client.query(statement)
+  await client.end()
+}
