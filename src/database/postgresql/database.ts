@@ -55,7 +55,7 @@ export async function openPostgreSql(
     ...readsOn(readPools),
     engine: 'postgresql',
     prisma,
-    listen: (listener) => Promise.resolve(listenOnPrimary(url, listener, warn)),
+    listen: (listener) => Promise.resolve(listenOnPrimary({ url, pool, lenders: readPools.lenders, warn }, listener)),
     withEngineAdapter: (work) => withOwnAdapter(url, toOutage, warn, work),
     ...pooledTransactions(writes, toOutage),
     exclusively: (work, signal) => withStartLock(url, toOutage, warn, work, signal),

@@ -73,6 +73,17 @@ export function openReadPools(
   return { short, long, lenders }
 }
 
+/**
+ * Makes a pool for the one connection that receives commits. It takes over a connection for reads where the server gives it none:
+ * without it nothing is cached, and no version is known.
+ * @param lenders of the pools for reads
+ * @param milliseconds timeout of the connection and of a response
+ */
+export function openListenPool(pool: MakePool, lenders: readonly RetryingPool[], milliseconds: number): RetryingPool {
+  const timeouts = { connectionTimeoutMillis: milliseconds, query_timeout: milliseconds }
+  return pool({ max: 1, ...timeouts, onConnect: configureReads, lenders })
+}
+
 const configureReads = configuresSessions(connectMilliseconds, {
   statement_timeout: readTimeoutMilliseconds,
   idle_in_transaction_session_timeout: idleTimeoutMilliseconds,

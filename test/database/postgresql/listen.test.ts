@@ -16,9 +16,12 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     for (const close of closing.splice(0)) await close()
   })
 
-  async function open(url: string): Promise<{ readonly database: Database; readonly warnings: string[] }> {
+  async function open(
+    url: string,
+    connections = 2,
+  ): Promise<{ readonly database: Database; readonly warnings: string[] }> {
     const warnings: string[] = []
-    const database = await openPostgreSql(url, 2, (message) => warnings.push(message))
+    const database = await openPostgreSql(url, connections, (message) => warnings.push(message))
     closing.unshift(() => database.close())
     return { database, warnings }
   }
@@ -51,6 +54,26 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     await onServer(postgresUrl, `alter database ${name} allow_connections true`)
     await vi.waitFor(() => expect(warnings).toHaveLength(2), patience)
     expect(warnings[1]).toBe(`Commits are received from PostgreSQL at ${host} again`)
+  }, 60_000)
+
+  test('takes over a connection of reads, where these have all that the server gives', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const role = `role_${new URL(url).pathname.slice(1)}`
+    await onServer(url, `create role ${role} login connection limit 4; grant create on schema public to ${role}`)
+    closing.unshift(() => onServer(url, `drop owned by ${role}; drop role ${role}`))
+    const { database, warnings } = await open(Object.assign(new URL(url), { username: role }).href, 20)
+    await migrate(database)
+    const read = (): Promise<unknown> => database.query({ name: 'slow', text: 'select pg_sleep(0.1)' }, [])
+    let isOver = false
+    const reading = Promise.all(
+      Array.from({ length: 20 }, async () => {
+        while (!isOver) await read()
+      }),
+    )
+    await vi.waitFor(() => expect(warnings).toHaveLength(1), patience)
+    await listen(database).finally(() => (isOver = true))
+    await reading
+    expect(warnings).toEqual([expect.stringContaining('gives this process no more connections')])
   }, 60_000)
 })
 

@@ -1,31 +1,28 @@
 import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
-import { listenOnPostgreSql } from '../listen.ts'
-import type { Warn } from '../read-pools.ts'
-import type { Replica } from './replica.ts'
+import type { ReadServer } from './read-server.ts'
 import type { ReportedState } from './reported-state.ts'
 
 /** Reports the commits of the server that is currently read from to a listener. */
 export class CommitFollower {
   readonly #listener: ChangeListener
   readonly #reported: ReportedState
-  readonly #warn: Warn
   #stop: StopListening = () => Promise.resolve()
   #isListening = false
   /** Counts the servers, to ignore later reports of an earlier one. */
   #turn = 0
 
-  constructor(listener: ChangeListener, reported: ReportedState, warn: Warn) {
+  constructor(listener: ChangeListener, reported: ReportedState) {
     this.#listener = listener
     this.#reported = reported
-    this.#warn = warn
   }
 
   /** Reports the commits of a server from now on. */
-  follow(replica: Replica): void {
+  follow(server: ReadServer): void {
+    const { replica } = server
     const turn = ++this.#turn
     const listener = this.#listener
     const isCurrent = (): boolean => turn === this.#turn
-    const following: ChangeListener = {
+    this.#stop = server.listen({
       committed: (commit) => {
         if (!isCurrent()) return
         this.#reported.committed(commit.version, replica.followed)
@@ -41,8 +38,7 @@ export class CommitFollower {
         const provenAt = this.#reported.proven(replica.proof.provenBefore(sentAt))
         if (provenAt !== null) listener.upToDate(provenAt)
       },
-    }
-    this.#stop = listenOnPostgreSql(replica.url, following, this.#warn)
+    })
   }
 
   /**

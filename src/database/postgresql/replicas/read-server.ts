@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
 import type { Database } from '../../database.ts'
+import { listenOnPostgreSql } from '../listen.ts'
 import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from '../read-pools.ts'
 import type { Replica } from './replica.ts'
 import { replicaTiming } from './timing.ts'
@@ -7,6 +9,8 @@ import { replicaTiming } from './timing.ts'
 /** The server that is read from, with its connections for reads. */
 export interface ReadServer extends Pick<Database, 'read' | 'snapshot'> {
   readonly replica: Replica
+  /** Reports its commits to a listener. */
+  listen(listener: ChangeListener): StopListening
   /** Closes the connections when the reads that run have ended. */
   end(): Promise<void>
   /** Closes the connections, and fails the reads that run on them or wait for one. */
@@ -18,13 +22,16 @@ export interface ReadServer extends Pick<Database, 'read' | 'snapshot'> {
  * @param connections maximum number of them
  */
 export function openReadServer(replica: Replica, connections: number, warn: Warn): ReadServer {
-  const pools = openReadPools(poolsOf(replica.url, connections, warn), connections)
+  const { url } = replica
+  const pool = poolsOf(url, connections, warn)
+  const pools = openReadPools(pool, connections)
   let ended: Promise<void> | null = null
   const end = (): Promise<void> =>
     (ended ??= Promise.all(eachPool(pools).map((pool) => pool.end())).then(() => undefined))
   return {
     replica,
     ...readsOn(pools),
+    listen: (listener) => listenOnPostgreSql({ url, pool, lenders: pools.lenders, warn }, listener),
     end,
     destroy() {
       for (const pool of pools.lenders) pool.destroy()

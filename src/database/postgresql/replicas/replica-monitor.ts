@@ -97,9 +97,9 @@ export class ReplicaMonitor {
 
   /** Reports the commits of the server that is read from to a listener. */
   listen(listener: ChangeListener): StopListening {
-    const follower = new CommitFollower(listener, this.#reported, this.#options.warn)
+    const follower = new CommitFollower(listener, this.#reported)
     this.#followers.add(follower)
-    if (this.#server !== null) follower.follow(this.#server.replica)
+    if (this.#server !== null) follower.follow(this.#server)
     return () => {
       this.#followers.delete(follower)
       return follower.leave()
@@ -195,7 +195,7 @@ export class ReplicaMonitor {
     } else if (this.#isWarned) warn(`Reads go to PostgreSQL at ${replica.name} again`)
     this.#left = null
     this.#isWarned = false
-    for (const follower of this.#followers) follower.follow(replica)
+    for (const follower of this.#followers) follower.follow(this.#server)
   }
 
   #warnOfNone(): void {
