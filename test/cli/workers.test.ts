@@ -265,4 +265,21 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     expect(stderr).toContain('The first worker ended with status 1 before it served')
     expect(stderr.match(/A worker starts/g)).toHaveLength(1)
   })
+
+  /** Starts a gateway, and runs a test while its first worker is frozen before it listens. */
+  async function whileStarting(run: (primary: Running, pid: number) => Promise<void>): Promise<void> {
+    const primary = start(['serve'], { PORT: '0', DEMO: '0', WORKERS: '2', ...home.env })
+    const [line] = await primary.says(/^\{.*"msg":"A worker starts".*\}$/m)
+    const { pid = 0 } = JSON.parse(line) as Line
+    process.kill(pid, 'SIGSTOP')
+    await run(primary, pid).finally(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
+  }
+
+  test('are not begun where the first one is killed, and the signal is named', () =>
+    whileStarting(async (primary, pid) => {
+      process.kill(pid, 'SIGKILL')
+      const { status, stderr } = await primary.ended
+      expect(status).toBe(1)
+      expect(stderr).toContain('The first worker was ended by SIGKILL before it served')
+    }))
 })

@@ -15,10 +15,17 @@ export const migrationsVariable = 'VAULT_GATEWAY_MIGRATIONS'
 
 /** The first worker ended before it served requests, as the other workers would. */
 export class WorkerFailed extends Error {
-  constructor(readonly status: number | null) {
-    super(`The first worker ended with status ${String(status)} before it served; it has said why.`)
+  constructor(end: WorkerEnd) {
+    super(reasonOf(end))
     this.name = 'WorkerFailed'
   }
+}
+
+function reasonOf({ status, signal, error }: WorkerEnd): string {
+  if (error !== undefined) return `The first worker could not be started: ${error}.`
+  if (signal === null) return `The first worker ended with status ${String(status)} before it served; it has said why.`
+  const hint = signal === 'SIGKILL' ? ': the system sends this signal where memory runs out' : ''
+  return `The first worker was ended by ${signal} before it served${hint}.`
 }
 
 /** Options of {@link supervisor}. */
@@ -106,7 +113,8 @@ export function supervisor({ count, program, migrations, log, onFork }: Supervis
       const first = fork(1)
       const port = await portOf(first)
       running.push(keepRunning(1, first))
-      for (let number = 2; number <= count; number++) running.push(keepRunning(number, tryToFork(number)))
+      for (let number = 2; number <= count; number++)
+        running.push(keepRunning(number, tryToFork(number)))
       return port
     },
 
@@ -127,19 +135,20 @@ export function backoff(failures: number): number {
   return Math.min(minBackoffMilliseconds * 2 ** (failures - 1), maxBackoffMilliseconds)
 }
 
-interface End {
+/** How a worker ended. */
+interface WorkerEnd {
   readonly status: number | null
   readonly signal: string | null
   /** Why the worker could not be started. */
   readonly error?: string
 }
 
-function unstarted({ message }: Error): End {
+function unstarted({ message }: Error): WorkerEnd {
   return { status: null, signal: null, error: message }
 }
 
 /** Resolves when a worker has ended, or could not be started, for which Node emits no exit. */
-function endOf(worker: Worker): Promise<End> {
+function endOf(worker: Worker): Promise<WorkerEnd> {
   return new Promise((resolve) => {
     worker.once('exit', (status: number | null, signal: string | null) => resolve({ status, signal }))
     worker.process.once('error', (error) => {
@@ -154,6 +163,6 @@ function endOf(worker: Worker): Promise<End> {
  */
 async function portOf(worker: Worker): Promise<number> {
   const listening = new Promise<number>((resolve) => worker.once('listening', ({ port }) => resolve(port)))
-  const ended = endOf(worker).then(({ status }) => Promise.reject(new WorkerFailed(status)))
+  const ended = endOf(worker).then((end) => Promise.reject(new WorkerFailed(end)))
   return Promise.race([listening, ended])
 }
