@@ -275,6 +275,16 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     await run(primary, pid).finally(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
   }
 
+  test('are not begun where the primary alone gets a signal while the first one starts, which is ended', () =>
+    whileStarting(async (primary, pid) => {
+      primary.kill('SIGTERM')
+      await expect.poll(() => primary.said(), patience).toContain('Stopped before the start was complete')
+      const { status, stderr } = await primary.ended
+      expect(status).toBe(0)
+      expect(stderr.match(/A worker starts/g)).toHaveLength(1)
+      expect(isAlive(pid)).toBe(false)
+    }))
+
   test('are not begun where the first one is killed, and the signal is named', () =>
     whileStarting(async (primary, pid) => {
       process.kill(pid, 'SIGKILL')

@@ -1,3 +1,4 @@
+import { untilCancelled } from '../../database/cancellation.ts'
 import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
 import { createMetrics } from '../../http/ops/metrics.ts'
 import { countForAllWorkers } from '../../http/middleware/rate-limit.ts'
@@ -15,6 +16,7 @@ const workerExitSeconds = 3
  * @param program file that the workers run: that of this process, even if a newer version is installed later
  * @param migrations names of the migrations that the program needs
  * @throws {WorkerFailed} when the first worker cannot start
+ * @throws {ReadCancelled} when the signal comes before it has
  */
 export async function serveByWorkers(
   command: ServeCommand,
@@ -40,7 +42,8 @@ export async function serveByWorkers(
   })
   countForAllWorkers()
   const metricsPort = await openMetricsPort(config, metricsEndpoint, log)
-  const port = await workers.start().catch(async (error: unknown) => {
+  const port = await untilCancelled(workers.start(), command.signal).catch(async (error: unknown) => {
+    await workers.close(workerExitSeconds)
     await metricsPort?.close()
     throw error
   })

@@ -50,7 +50,7 @@ export interface Supervisor {
    * @throws {WorkerFailed} when the first worker ends before it listens
    */
   start(): Promise<number>
-  /** Stops replacing workers, waits until they have ended, and kills those that take longer. */
+  /** Stops starting and replacing workers, waits until they have ended, and kills those that take longer. */
   close(seconds: number): Promise<void>
 }
 
@@ -111,9 +111,10 @@ export function supervisor({ count, program, migrations, log, onFork }: Supervis
       // Workers must not read standard input, which may be a feed.
       cluster.setupPrimary({ exec: program, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
       const first = fork(1)
+      running.push(endOf(first).then(() => undefined))
       const port = await portOf(first)
       running.push(keepRunning(1, first))
-      for (let number = 2; number <= count; number++)
+      for (let number = 2; number <= count && !isStopping(); number++)
         running.push(keepRunning(number, tryToFork(number)))
       return port
     },
