@@ -1,10 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
 import { readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
+import { closeAtEnd, closeSeconds, withinSeconds } from './cli/commands/close.ts'
 import { runIngest } from './cli/commands/ingest.ts'
 import { hasSufficientMessage, isUsageError } from './cli/start-errors.ts'
 import { onStopSignal } from './cli/stop-signals.ts'
@@ -31,9 +31,6 @@ const noPretenuring = '--no-allocation-site-pretenuring'
  * @see src/README.md, "V8 flags"
  */
 const heapGrowth = { serving: '--heap-growing-percent=30', ingesting: '--heap-growing-percent=100' }
-
-/** Seconds that the feed, and then the database, have to close after the requests. */
-const closeSeconds = 5
 
 /** The file that runs. */
 const program = fileURLToPath(import.meta.url)
@@ -97,7 +94,7 @@ async function migrateDatabase(config: Config): Promise<void> {
     (names) => console.log(names.length === 0 ? 'No migration is missing.' : `Applied ${names.join(', ')}.`),
   )
   const database = await untilCancelled(opening, stopping.signal)
-  await database.close()
+  await closeAtEnd(database)
 }
 
 async function writeChain(config: Config, file: string, follow: boolean): Promise<void> {
@@ -154,7 +151,7 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
     const thread = new URL('./writer-thread.js', import.meta.url)
     return await runIngest({ ...run, startWriters: () => startWriterThreads(thread, url, command.jobs) })
   } finally {
-    await database.close()
+    await closeAtEnd(database)
   }
 }
 
@@ -201,11 +198,6 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
     log.info('Stopped')
     process.exit(0)
   }
-}
-
-/** Waits with a timeout: a database that does not answer must not prevent the exit. Uncommitted work is rolled back. */
-async function withinSeconds(seconds: number, work: Promise<void>): Promise<void> {
-  await Promise.race([work, wait(seconds * 1000, undefined, { ref: false })])
 }
 
 /** Returns the texts that must be masked in output. */

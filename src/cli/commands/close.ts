@@ -1,0 +1,19 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Database } from '../../database/database.ts'
+
+/** Seconds that the feed, and then the database, have to close after the requests. */
+export const closeSeconds = 5
+/** Time from the end of a command to its exit where connections are still open. */
+const exitMilliseconds = 100
+
+/** Closes the database at the end of a command. Connections to a server that does not answer do not keep the process alive. */
+export async function closeAtEnd(database: Database): Promise<void> {
+  await withinSeconds(closeSeconds, database.close())
+  // By then the exit code is set, and an error is printed.
+  setTimeout(() => process.exit(), exitMilliseconds).unref()
+}
+
+/** Waits with a timeout: a database that does not answer must not prevent the exit. Uncommitted work is rolled back. */
+export async function withinSeconds(seconds: number, work: Promise<void>): Promise<void> {
+  await Promise.race([work, wait(seconds * 1000, undefined, { ref: false })])
+}
