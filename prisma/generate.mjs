@@ -2,20 +2,40 @@
 // They are not committed, and a package's install scripts may be forbidden: so every command that needs them asks here.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-const generated = path.join(import.meta.dirname, '../src/database/prisma/generated')
+const root = path.join(import.meta.dirname, '..')
+const folder = 'src/database/prisma/generated'
+const generated = path.join(root, folder)
 /** The digest of the schema that they were generated from: a copy of an installation may have other times. */
-const digestFile = path.join(generated, 'schema.sha256')
-const schema = readFileSync(path.join(import.meta.dirname, 'schema.prisma'))
+const digestFile = 'schema.sha256'
+const schema = readFileSync(path.join(import.meta.dirname, 'schema.prisma'), 'utf8')
 const digest = createHash('sha256').update(schema).digest('hex')
 
-if (!existsSync(digestFile) || readFileSync(digestFile, 'utf8') !== digest) {
-  rmSync(generated, { recursive: true, force: true })
+if (!isGenerated()) {
+  // In a folder of this process, since others may read those that are there, or generate the same, meanwhile.
+  const unfinished = path.join(root, '.build', `generated.${process.pid}`)
+  const made = path.join(unfinished, 'generated')
+  const source = path.join(unfinished, 'schema.prisma')
+  mkdirSync(unfinished, { recursive: true })
+  writeFileSync(source, schema.replaceAll(`"../${folder}/`, '"./generated/'))
+  generate(source)
+  writeFileSync(path.join(made, digestFile), digest)
+  if (!isGenerated()) replaceBy(made, path.join(unfinished, 'previous'))
+  rmSync(unfinished, { recursive: true, force: true })
+}
+
+function isGenerated() {
+  const file = path.join(generated, digestFile)
+  return existsSync(file) && readFileSync(file, 'utf8') === digest
+}
+
+function generate(source) {
   const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
-  const generators = path.join(import.meta.dirname, '../node_modules/.bin')
+  const config = path.join(import.meta.dirname, 'prisma.config.ts')
+  const generators = path.join(root, 'node_modules/.bin')
   const env = {
     ...process.env,
     PATH: `${generators}${path.delimiter}${process.env.PATH}`,
@@ -27,9 +47,22 @@ if (!existsSync(digestFile) || readFileSync(digestFile, 'utf8') !== digest) {
     PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
   }
   // The output of the CLI is part of the error that a failure throws.
-  execFileSync(process.execPath, [cli, 'generate', '--config', path.join(import.meta.dirname, 'prisma.config.ts')], {
-    env,
-    stdio: 'pipe',
-  })
-  writeFileSync(digestFile, digest)
+  execFileSync(process.execPath, [cli, 'generate', '--schema', source, '--config', config], { env, stdio: 'pipe' })
+}
+
+function replaceBy(made, previous) {
+  try {
+    renameSync(generated, previous)
+  } catch (error) {
+    // Overlay file systems, as of container images, do not rename a folder of a lower layer.
+    if (error.code === 'EXDEV') rmSync(generated, { recursive: true, force: true })
+    // None is there, or another process has just moved it.
+    else if (error.code !== 'ENOENT') throw error
+  }
+  try {
+    renameSync(made, generated)
+  } catch (error) {
+    // Another process has generated the same meanwhile.
+    if (!isGenerated()) throw error
+  }
 }

@@ -66,7 +66,7 @@ async function compile(folder) {
     if (!existsSync(folder)) throw error
     rmSync(unfinished, { recursive: true })
   }
-  removeOld()
+  removeOld(builds)
 }
 
 /** Returns the packages that are loaded from node_modules. */
@@ -92,9 +92,12 @@ function digestOf(sources) {
   return hash.digest('hex').slice(0, 16)
 }
 
-function removeOld() {
-  for (const name of readdirSync(builds)) {
-    const old = path.join(builds, name)
-    if (Date.now() - statSync(old).mtimeMs > keptMilliseconds) rmSync(old, { recursive: true, force: true })
+/** Removes builds from a folder that no process has used for long. */
+export function removeOld(folder) {
+  for (const name of readdirSync(folder)) {
+    const old = path.join(folder, name)
+    // Another process that starts may remove it, or rename its unfinished build, meanwhile.
+    const found = statSync(old, { throwIfNoEntry: false })
+    if (found && Date.now() - found.mtimeMs > keptMilliseconds) rmSync(old, { recursive: true, force: true })
   }
 }
