@@ -84,7 +84,7 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
   return async ({ request }, context) => {
     const matched = findRoute(request.path)
     if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
-    const refusal = request.method === 'GET' ? null : answerByMethod(request.method)
+    const refusal = request.method === 'GET' ? null : responseByMethod(request.method)
     if (refusal !== null) return refusal
     const { route } = matched
     const variables = variablesOf(matched, request.query)
@@ -93,7 +93,7 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
     const { body, envelope, errors } = await executor.runFixed((past ?? route).document, variables, context)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
-    if (body !== null && body !== 'null') return answerOf(body, envelope, route, past, request, options)
+    if (body !== null && body !== 'null') return formatRoute(body, envelope, route, past, request, options)
     const atThatTime = past === null ? '' : `, or it was not yet open at ${String(variables[past.parameter])}`
     return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${atThatTime}`)
   }
@@ -117,8 +117,8 @@ function variablesOf({ route, segments }: MatchedRoute, query: URLSearchParams):
 
 type Variables = Record<string, unknown>
 
-/** Returns the answer of a route, in the format that its client prefers. */
-function answerOf(
+/** Formats the data of a route in the format that its client prefers. */
+function formatRoute(
   json: string,
   envelope: string,
   route: Route,
@@ -133,18 +133,18 @@ function answerOf(
   const ofType = isCsv ? csvHeaders : isTable ? tableHeaders : jsonHeaders
   const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
   const body = isCsv ? csvOfList(json, Object.keys(schema.properties ?? {})) : json
-  const answer = { status: 200, headers, body }
-  return isFinal ? { ...answer, cacheControl: `${cacheScope}, max-age=${finalSeconds}`, isReusable: true } : answer
+  const text = { status: 200, headers, body }
+  return isFinal ? { ...text, cacheControl: `${cacheScope}, max-age=${finalSeconds}`, isReusable: true } : text
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */
 export function answerReadOnly(method: string, read: () => Promise<TextResponse>): Promise<TextResponse> {
-  const refusal = answerByMethod(method)
+  const refusal = responseByMethod(method)
   return refusal === null ? read() : Promise.resolve(refusal)
 }
 
 /** Answers OPTIONS and unsupported methods on a read-only path; null for GET and HEAD. */
-export function answerByMethod(method: string): TextResponse | null {
+export function responseByMethod(method: string): TextResponse | null {
   if (method === 'GET' || method === 'HEAD') return null
   return method === 'OPTIONS' ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method)
 }

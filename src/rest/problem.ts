@@ -25,7 +25,7 @@ export const problems = {
 /** Code of a kind of problem. */
 export type ProblemCode = keyof typeof problems
 
-/** A complete response, which an adapter writes to a socket or converts to a Response. */
+/** A response as text, before it is encoded as bytes. */
 export interface TextResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -12,7 +12,7 @@ const roundingSeconds = 1
 /** Permits edges, the caches between gateway and clients, to store a response that was produced from data. */
 export type LetEdgesKeep = (
   request: IncomingRequest,
-  answer: TextResponse,
+  text: TextResponse,
   origin: Readonly<DataOrigin>,
 ) => TextResponse
 
@@ -29,8 +29,8 @@ export function edgeRule(seconds: number, isOpen: boolean): LetEdgesKeep | null 
   const staleSeconds = seconds > freshSeconds + roundingSeconds ? revalidateSeconds : 0
   const shared = `public, max-age=0, s-maxage=${freshSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`
   const cacheControl = isOpen ? shared : 'private, no-cache'
-  return (request, answer, origin) =>
-    origin.isCacheable && isUnmarkedResult(request, answer) ? { ...answer, cacheControl, isForEdges: isOpen } : answer
+  return (request, text, origin) =>
+    origin.isCacheable && isUnmarkedResult(request, text) ? { ...text, cacheControl, isForEdges: isOpen } : text
 }
 
 /** Returns whether a response is the result of a GET or HEAD request, without a Cache-Control of its own. */

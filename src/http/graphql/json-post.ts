@@ -81,11 +81,11 @@ export async function runJsonPost<ServerContext extends { readonly context: Requ
   request: Request,
   serverContext: ServerContext,
 ): Promise<TextResponse> {
-  return graphqlAnswer(await resultOf(yoga, params, request, serverContext), mediaType, serverContext.context)
+  return formatGraphqlResult(await resultOf(yoga, params, request, serverContext), mediaType, serverContext.context)
 }
 
 /** Converts a result into its response, with errors in their public form. */
-export function graphqlAnswer(result: ExecutionResult, mediaType: MediaType, context: RequestContext): TextResponse {
+export function formatGraphqlResult(result: ExecutionResult, mediaType: MediaType, context: RequestContext): TextResponse {
   const errors = result.errors?.map((error) => publicError(error, context.report))
   if (errors !== undefined && context.origin !== undefined) context.origin.isCacheable = false
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)

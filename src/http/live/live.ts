@@ -97,14 +97,14 @@ export function createLive(options: LiveOptions): Live {
   const evaluate = createEvaluate({ cache, data, produce, report })
   const operations = liveOperations(executor, report)
   const resumptions = new Resumptions({ data, awaitVersion, fanOut })
-  const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
+  const createLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
   return {
     stages: new Map([
       [
         liveVaults.path,
         () => vaultStream({ admission, connections, responses, evaluate, respond: answerRest, resumptions, limits }),
       ],
-      [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
+      [liveEvents.path, () => eventStream({ operations, connections, createLedgerStream })],
       [
         graphqlPath,
         graphqlStream({
@@ -114,7 +114,7 @@ export function createLive(options: LiveOptions): Live {
           connections,
           responses,
           evaluate,
-          beginLedgerStream,
+          createLedgerStream,
           resumptions,
         }),
       ],

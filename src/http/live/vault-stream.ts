@@ -1,7 +1,7 @@
 import { canonicalAddress } from '../../graphql/canonical-address.ts'
 import { preparationCosts } from '../../limits.ts'
 import type { LiveLimits } from '../../limits/live.ts'
-import { answerByMethod } from '../../rest/handler.ts'
+import { responseByMethod } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
 import { type TextResponse, problem } from '../../rest/problem.ts'
@@ -55,7 +55,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
     if (responses.isServed(path)) return null
-    const { response } = await responses.open(sender, isWanted, () => evaluatePath(path))
+    const { response } = await responses.evaluateFirst(sender, isWanted, () => evaluatePath(path))
     return response.status === 200 || response.status === 503 ? null : response
   }
 
@@ -96,7 +96,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 
   return (exchange) => {
     const { request, sender } = exchange
-    const refusal = answerByMethod(request.method)
+    const refusal = responseByMethod(request.method)
     if (refusal !== null) return new EncodedResponse(refusal)
     const vaults = vaultsIn(request.query)
     if ('status' in vaults) return refuse(request, vaults)

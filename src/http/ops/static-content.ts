@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { answerByMethod } from '../../rest/handler.ts'
+import { responseByMethod } from '../../rest/handler.ts'
 import type { PathHandler } from './own-paths.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 
@@ -39,7 +39,7 @@ export async function preparedFile(file: string, cacheControl?: string): Promise
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */
 export function answerRead(method: string, content: () => Promise<EncodedResponse>): Promise<EncodedResponse> {
-  const refusal = answerByMethod(method)
+  const refusal = responseByMethod(method)
   return refusal === null ? content() : Promise.resolve(new EncodedResponse(refusal))
 }
 

@@ -85,7 +85,7 @@ test('a key whose streams have closed before its turn is not evaluated', async (
   const value = new LiveValue({ evaluations: 1 })
   let open = (): void => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
-  const other = value.responses.open(
+  const other = value.responses.evaluateFirst(
     'other',
     () => true,
     () => opened,
@@ -93,7 +93,7 @@ test('a key whose streams have closed before its turn is not evaluated', async (
   value.join().close()
   open()
   await other
-  await value.responses.open(
+  await value.responses.evaluateFirst(
     'other',
     () => true,
     () => Promise.resolve(),

@@ -21,7 +21,7 @@ const others = {
   resumptions: {},
   findDocument: unused,
   evaluate: unused,
-  beginLedgerStream: unused,
+  createLedgerStream: unused,
 } as unknown as Omit<GraphqlStreamOptions, 'admission'>
 
 function exchangeOf(body: string, onDisconnect: Exchange['onDisconnect']): Exchange {

@@ -1,4 +1,4 @@
-import { answerByMethod } from '../../../rest/handler.ts'
+import { responseByMethod } from '../../../rest/handler.ts'
 import { liveEventOperation, liveEvents } from '../../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../../rest/parameters.ts'
 import { type TextResponse, problem } from '../../../rest/problem.ts'
@@ -12,12 +12,12 @@ import { liveSender } from '../responses/evaluate.ts'
 import { openAt } from '../responses/opening.ts'
 import type { LiveOperations } from '../operations/live-operations.ts'
 import type { RowFormat } from './row-frames.ts'
-import type { BeginLedgerStream, LedgerRequest } from './ledger-stream.ts'
+import type { CreateLedgerStream, LedgerRequest } from './ledger-stream.ts'
 
 export interface EventStreamOptions {
   readonly operations: LiveOperations
   readonly connections: LiveConnections
-  readonly beginLedgerStream: BeginLedgerStream
+  readonly createLedgerStream: CreateLedgerStream
 }
 
 const staleFrame = eventFrame({
@@ -31,7 +31,7 @@ const resetData = problem(
 ).body
 
 /** Serves `/live/events`: the rows of ledgers, in the order of commits. */
-export function eventStream({ operations, connections, beginLedgerStream }: EventStreamOptions): Handler {
+export function eventStream({ operations, connections, createLedgerStream }: EventStreamOptions): Handler {
   const format: RowFormat = {
     name: liveEvents.path,
     sender: liveSender,
@@ -50,7 +50,7 @@ export function eventStream({ operations, connections, beginLedgerStream }: Even
 
   return (exchange) => {
     const { request, sender } = exchange
-    const refusal = answerByMethod(request.method)
+    const refusal = responseByMethod(request.method)
     if (refusal !== null) return new EncodedResponse(refusal)
     const asked = parametersOf(request.query)
     if ('refusal' in asked) return refuse(request, asked.refusal)
@@ -59,7 +59,7 @@ export function eventStream({ operations, connections, beginLedgerStream }: Even
       const checked = await operations.subscribe(liveEventOperation.text.toString(), { variables }, exchange)
       if (checked === null) throw new Error('The document of rows is not valid.')
       if ('status' in checked) return inWordsOfParameters(checked)
-      return beginLedgerStream(exchange, { args: checked.args, after, format }, opening)
+      return createLedgerStream(exchange, { args: checked.args, after, format }, opening)
     })
   }
 }

@@ -28,14 +28,14 @@ export interface LedgerRequest {
 }
 
 /** Begins a stream of ledger rows, or refuses it. */
-export type BeginLedgerStream = (
+export type CreateLedgerStream = (
   exchange: Exchange,
   request: LedgerRequest,
   opening: Opening,
 ) => Promise<HandlerResponse | TextResponse>
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
-export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
+export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream {
   const { connections, tail, data, onDelivery } = options
   const frames = new RowFrames(liveLimits.frameBytes)
 

@@ -5,7 +5,7 @@ import { preparationCosts } from '../../../limits.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import { type TextResponse, problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
-import { acceptedMediaType, graphqlAnswer } from '../../graphql/json-post.ts'
+import { acceptedMediaType, formatGraphqlResult } from '../../graphql/json-post.ts'
 import { graphqlPath } from '../../graphql/path.ts'
 import type { PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange, Handler, Middleware, HandlerResponse } from '../../middleware.ts'
@@ -20,7 +20,7 @@ import type { FollowedResponses } from '../responses/followed-responses.ts'
 import { noRoom, openAt, type Opening } from '../responses/opening.ts'
 import type { RowFormat } from '../ledger/row-frames.ts'
 import { RowNotReady } from '../ledger/unreadable-rows.ts'
-import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
+import type { CreateLedgerStream } from '../ledger/ledger-stream.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
 import { type SentOperation, sentOperation } from './sent-operation.ts'
 import { type AdmitPreparation, prepareStream } from '../prepare-stream.ts'
@@ -34,7 +34,7 @@ export interface GraphqlStreamOptions {
   readonly connections: LiveConnections
   readonly responses: FollowedResponses
   readonly evaluate: Evaluate
-  readonly beginLedgerStream: BeginLedgerStream
+  readonly createLedgerStream: CreateLedgerStream
   readonly resumptions: Resumptions
 }
 
@@ -58,7 +58,7 @@ const completeFrame = eventFrame({ event: 'complete', data: '' })
  * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
  */
 export function graphqlStream(options: GraphqlStreamOptions): Middleware {
-  const { operations, beginLedgerStream } = options
+  const { operations, createLedgerStream } = options
   const follow = stateStreams(options)
 
   /** @param pass answers an operation that is not a subscription */
@@ -79,10 +79,10 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const { after } = checked.args as { readonly after?: string | null }
     const position = after == null ? null : parseLedgerPosition(after)
     if (after != null && position === null) {
-      return new EncodedResponse(graphqlAnswer({ errors: [noPosition()] }, eventMediaType, operations.context))
+      return new EncodedResponse(formatGraphqlResult({ errors: [noPosition()] }, eventMediaType, operations.context))
     }
     const format = rowFormat(operations, sent, checked, exchange.sender)
-    return beginLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
+    return createLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
   }
 
   /** Parses a request; a long body is parsed under admission control, with a cost in proportion to its size. */
@@ -132,7 +132,7 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
     // Evaluated first, so that an error is sent as a status; the key then gets the response from the response cache.
     const firstEvaluation = responses.isServed(key)
       ? null
-      : responses.open(exchange.sender, isWanted, followedQuery.evaluate)
+      : responses.evaluateFirst(exchange.sender, isWanted, followedQuery.evaluate)
     const [resumption, first] = await Promise.all([resumptions.resumptionOf(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
     if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()
@@ -205,9 +205,9 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<HandlerRespo
     header: (name: string) => (name === 'accept' ? eventMediaType : request.header(name)),
     headerRecord: () => ({ ...request.headerRecord(), accept: eventMediaType }),
   }
-  const answered = { ...exchange, request: asJson }
-  const response = await next(answered)
-  exchange.stateAtStart = answered.stateAtStart
+  const forJson = { ...exchange, request: asJson }
+  const response = await next(forJson)
+  exchange.stateAtStart = forJson.stateAtStart
   if (response instanceof StreamedResponse || response.status !== 200) return response
   return new EncodedResponse({ status: 200, headers: eventStreamHeaders, body: ending(response.bytes) })
 }

@@ -5,7 +5,7 @@ import type { Executor, OperationParams } from '../../../graphql/execution/execu
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
 import type { FixedDocument } from '../../../graphql/execution/executor.ts'
 import type { TextResponse } from '../../../rest/problem.ts'
-import { graphqlAnswer } from '../../graphql/json-post.ts'
+import { formatGraphqlResult } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
 import { liveSender } from '../responses/evaluate.ts'
 import { RowNotReady } from '../ledger/unreadable-rows.ts'
@@ -61,7 +61,7 @@ export function liveOperations(
     const prepared = await executor.prepare(text, context)
     const { errors } = prepared
     const result: ExecutionResult = errors.length > 0 ? { errors } : await executor.run(prepared, params, context)
-    return graphqlAnswer(result, mediaType, context)
+    return formatGraphqlResult(result, mediaType, context)
   }
 
   return {
@@ -72,7 +72,8 @@ export function liveOperations(
       const signal = new Canceller()
       onDisconnect(() => signal.abort())
       const context = { sender, report, signal }
-      const refuse = (errors: readonly GraphQLError[]): TextResponse => graphqlAnswer({ errors }, mediaType, context)
+      const refuse = (errors: readonly GraphQLError[]): TextResponse =>
+        formatGraphqlResult({ errors }, mediaType, context)
       try {
         const prepared = await executor.prepare(text, context)
         const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)

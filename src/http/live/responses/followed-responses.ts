@@ -88,7 +88,7 @@ export class FollowedResponses implements FollowedResponseHost {
    * @param isWanted returns whether its client is still there
    * @throws {EvaluationRefused}
    */
-  open<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
+  evaluateFirst<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
     return this.#queue.forOpening(sender, isWanted, () => {
       this.#onEvaluation()
       return evaluate()
