@@ -171,8 +171,13 @@ test.each([
 const becomes = (check: () => Promise<void> | void): Promise<void> =>
   vi.waitFor(check, { timeout: 30_000, interval: 20 })
 
-test('two commits that are lost are noticed, though the second one brought nothing new', async () => {
-  const [feed, stopping] = [path.join(folder, 'two-commits.ndjson'), new AbortController()]
+const withChain = { ...opened(vaultA, 'one'), chainId: 10 }
+
+test.each([
+  ['nothing new', beginning.slice(2)],
+  ['the chain of a known vault', [withChain]],
+])('two commits that are lost are noticed, though the second one brought %s', async (brought, second) => {
+  const [feed, stopping] = [path.join(folder, `two-commits-${brought}.ndjson`), new AbortController()]
   await writeFile(feed, feedText(beginning))
   const real = await emptyDatabase()
   const { database, beforeNext } = fallingBack(real)
@@ -189,7 +194,7 @@ test('two commits that are lost are noticed, though the second one brought nothi
   await becomes(() => expect(batches).toBe(1))
   await appendFile(feed, feedText(appended))
   await becomes(() => expect(batches).toBe(2))
-  await appendFile(feed, feedText(beginning.slice(2)))
+  await appendFile(feed, feedText(second))
   await becomes(() => expect(batches).toBe(3))
   beforeNext(async () => {
     await empty(real)
@@ -201,6 +206,7 @@ test('two commits that are lost are noticed, though the second one brought nothi
   await running
   expect(reopened).toEqual([beginning.length])
   expect(await real.prisma.equityPoint.count()).toBe(3)
+  expect((await real.prisma.vault.findFirst())?.chainId).toBe(second.includes(withChain) ? 10n : null)
 })
 
 test('the last commit before an ingest returns is applied again where it is lost', async () => {

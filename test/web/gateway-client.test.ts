@@ -201,6 +201,25 @@ test('a poll tells, also while a stream is open, that an answer is older than th
   close()
 })
 
+test('a newer version alone is told once in 30 s while a stream tells of changes, and by each poll without one', async () => {
+  const process = { version: 7 }
+  const { client } = processes({ poll: () => `${process.version}.1`, event: '7.1', query: () => [200, '7.1'] })
+  let close = (): void => undefined
+  await new Promise<void>((resolve) => (close = client.subscribe(VaultChangesDocument, variables, resolve)))
+  await asked(client)
+  process.version = 8
+  expect(await polled(client)).toBe(true)
+  client.refreshed()
+  await asked(client)
+  expect(await polled(client)).toBe(false)
+  vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 30_000)
+  expect(await polled(client)).toBe(true)
+  vi.restoreAllMocks()
+  expect(await polled(client)).toBe(false)
+  close()
+  expect(await polled(client)).toBe(true)
+})
+
 test('a query whose version the history has lost is sent again without one, and all data is read anew', async () => {
   const process = { version: '9.2' }
   const { client, demanded } = processes({

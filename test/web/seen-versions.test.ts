@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { SeenVersions } from '../../src/web/data/seen-versions.ts'
+import { type Freshness, SeenVersions } from '../../src/web/data/seen-versions.ts'
 
 let versions: SeenVersions
+
+/** A poll that no event or answer overtakes. */
+const polled = (version: string | null): Freshness => versions.polled(version, versions.newest)
 
 beforeEach(() => {
   versions = new SeenVersions()
@@ -18,7 +21,7 @@ describe('the newest version', () => {
     versions.saw('0.0')
     versions.saw('text')
     expect(versions.newest).toBe('10.1')
-    versions.polled('11.3')
+    polled('11.3')
     expect(versions.newest).toBe('11.3')
   })
 
@@ -32,7 +35,7 @@ describe('the newest version', () => {
     versions.answered('9.5')
     versions.lost('9.5')
     expect(versions.newest).toBeNull()
-    expect(versions.polled('3.1')).toBe(true)
+    expect(polled('3.1')).toBe('replaced')
   })
 
   test('stays when the history has lost an older one', () => {
@@ -44,22 +47,32 @@ describe('the newest version', () => {
 
   test('does not bind where a gateway is behind it in two successive polls: it may never be reached', () => {
     versions.answered('9.5')
-    expect([versions.polled('4.1'), versions.newest]).toEqual([false, '9.5'])
-    expect([versions.polled('9.5'), versions.newest]).toEqual([false, '9.5'])
-    expect([versions.polled('4.1'), versions.newest]).toEqual([false, '9.5'])
-    expect([versions.polled('5.1'), versions.newest]).toEqual([true, '5.1'])
+    expect([polled('4.1'), versions.newest]).toEqual(['current', '9.5'])
+    expect([polled('9.5'), versions.newest]).toEqual(['current', '9.5'])
+    expect([polled('4.1'), versions.newest]).toEqual(['current', '9.5'])
+    expect([polled('5.1'), versions.newest]).toEqual(['replaced', '5.1'])
     versions.refreshed()
     versions.answered('5.1')
-    expect(versions.polled('5.1')).toBe(false)
+    expect(polled('5.1')).toBe('current')
+  })
+
+  test('binds where events overtake polls: no gateway is behind', () => {
+    versions.answered('9.5')
+    for (const seq of [10, 11, 12]) {
+      const before = versions.newest
+      versions.saw(`${seq}.1`)
+      versions.polled(before, before)
+    }
+    expect(versions.newest).toBe('12.1')
   })
 
   test('does not bind where a gateway receives no commits in two successive polls', () => {
     versions.answered('9.5')
-    expect([versions.polled(null), versions.newest]).toEqual([false, '9.5'])
-    expect([versions.polled(null), versions.newest]).toEqual([false, null])
-    expect(versions.polled(null)).toBe(false)
-    expect(versions.polled('9.5')).toBe(false)
-    expect(versions.polled('10.1')).toBe(true)
+    expect([polled(null), versions.newest]).toEqual(['current', '9.5'])
+    expect([polled(null), versions.newest]).toEqual(['current', null])
+    expect(polled(null)).toBe('current')
+    expect(polled('9.5')).toBe('current')
+    expect(polled('10.1')).toBe('older')
   })
 })
 
@@ -68,22 +81,22 @@ describe('shown data', () => {
     versions.answered('8.1')
     versions.answered('7.1')
     versions.saw('8.1')
-    expect([versions.polled('7.1'), versions.polled('8.1'), versions.polled('8.1')]).toEqual([false, true, true])
+    expect([polled('7.1'), polled('8.1'), polled('8.1')]).toEqual(['current', 'older', 'older'])
     versions.refreshed()
-    expect(versions.polled('9.1')).toBe(false)
+    expect(polled('9.1')).toBe('current')
     versions.answered('9.1')
-    expect(versions.polled('9.1')).toBe(false)
-    expect(versions.polled('10.1')).toBe(true)
+    expect(polled('9.1')).toBe('current')
+    expect(polled('10.1')).toBe('older')
   })
 
   test('is outdated where an answer has no version, as that of a gateway without commits', () => {
     versions.answered('8.1')
     versions.answered(null)
-    expect([versions.polled(null), versions.polled('8.1')]).toEqual([false, true])
+    expect([polled(null), polled('8.1')]).toEqual(['current', 'replaced'])
   })
 
   test('is outdated where its version has the same number as that of another history', () => {
     versions.answered('8.1')
-    expect(versions.polled('8.2')).toBe(true)
+    expect(polled('8.2')).toBe('replaced')
   })
 })

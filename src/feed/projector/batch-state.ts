@@ -73,8 +73,10 @@ function marksNotNewerThan(vaults: readonly VaultRecord[], marks: readonly MarkF
   return marks.filter(({ vault, ts }) => ts <= (newest.get(vault) ?? -1))
 }
 
-/** Returns whether the read model contains all of these facts. */
+/** Returns whether the read model contains all of these facts, with the chains of vaults, which digests leave out. */
 export async function areKnown(transaction: Transaction, facts: readonly Fact[]): Promise<boolean> {
-  const { digests } = (await loadBatchState(transaction, facts)).known
-  return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact))
+  const { digests, vaults } = (await loadBatchState(transaction, facts)).known
+  const hasChain = (fact: Fact): boolean =>
+    fact.kind !== 'vault' || fact.chainId === undefined || vaults.get(fact.vault)?.chainId === fact.chainId
+  return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact) && hasChain(fact))
 }

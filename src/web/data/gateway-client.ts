@@ -29,7 +29,8 @@ export interface GatewayClient extends QueryClient {
   refreshed(): void
   /**
    * Reads the state of the gateway, of whatever version.
-   * @param onResult its second argument tells whether a result since the last refresh may be older than this state
+   * @param onResult its second argument tells whether all shown data must be read again, as some is of another history, or
+   *   may be older than this state: while a stream is connected, at most once in 30 s
    */
   poll(onResult: (result: QueryResult<DataStatusQuery>, isOutdated: boolean) => void): () => void
   /** Calls `onEvent` immediately and on each change, also after a reconnection. */
@@ -44,6 +45,8 @@ type Fetch = typeof fetch
 
 /** Maximum time between two attempts to connect a stream. */
 const maxWaitMilliseconds = 10_000
+/** Minimum time between two refreshes for data that is merely older than a poll, while a stream tells of its changes. */
+const refreshMilliseconds = 30_000
 /** Maximum time from a query or a poll to the end of its response: longer than the gateway's own deadline. */
 const answerMilliseconds = 20_000
 
@@ -55,6 +58,9 @@ const answerMilliseconds = 20_000
 export function createGatewayClient(apiKey: string | null, timeoutMilliseconds = answerMilliseconds): GatewayClient {
   const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
   const versions = new SeenVersions()
+  let refreshedAt = -Infinity
+  /** Whether a subscription is connected: from an event of it until its connection is lost, refused or ended. */
+  let isStreaming = false
   const streams = createClient({
     url: 'graphql',
     headers,
@@ -62,6 +68,7 @@ export function createGatewayClient(apiKey: string | null, timeoutMilliseconds =
       withEventIds(await fetch(input, init), (id) => versions.saw(id)),
     retryAttempts: Number.POSITIVE_INFINITY,
     retry: async (attempt) => {
+      isStreaming = false
       const milliseconds = Math.min(maxWaitMilliseconds, 500 * 2 ** attempt) * (0.5 + Math.random())
       await new Promise((resolve) => setTimeout(resolve, milliseconds))
     },
@@ -74,8 +81,20 @@ export function createGatewayClient(apiKey: string | null, timeoutMilliseconds =
       subscriptionExchange({
         forwardSubscription: ({ query = '', variables }) => ({
           subscribe: (sink) => {
+            const run = { isOver: false }
+            // The sink is also notified when this client ends a stream, when another one may have started.
+            const lose = (): void => {
+              if (!run.isOver) isStreaming = false
+            }
             const request = { query, variables: variables as Record<string, unknown> }
-            return { unsubscribe: streams.subscribe(request, sink as Sink) }
+            const end = streams.subscribe(request, endingWith(sink as Sink, lose))
+            return {
+              unsubscribe: () => {
+                lose()
+                run.isOver = true
+                end()
+              },
+            }
           },
         }),
       }),
@@ -84,9 +103,17 @@ export function createGatewayClient(apiKey: string | null, timeoutMilliseconds =
   })
 
   const fetchAny: Fetch = async (input, init) => {
-    const timeout = AbortSignal.timeout(timeoutMilliseconds)
-    const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout
-    return withExactTexts(await fetch(input, { ...init, signal }))
+    const ending = new AbortController()
+    const late = new DOMException('The gateway has not answered in time', 'TimeoutError')
+    const timer = setTimeout(() => ending.abort(late), timeoutMilliseconds)
+    const given = init?.signal
+    given?.addEventListener('abort', () => ending.abort(given.reason), { once: true })
+    if (given?.aborted === true) ending.abort(given.reason)
+    try {
+      return await withExactTexts(await fetch(input, { ...init, signal: ending.signal }))
+    } finally {
+      clearTimeout(timer)
+    }
   }
   const fetchNewest: Fetch = async (input, init) => {
     const { newest } = versions
@@ -122,17 +149,41 @@ export function createGatewayClient(apiKey: string | null, timeoutMilliseconds =
 
   return {
     query: (document, variables, onResult) => run(document, variables, fetchNewest, onResult),
-    refreshed: () => versions.refreshed(),
-    poll: (onResult) =>
-      run(DataStatusDocument, {}, fetchAny, (result) => {
-        onResult(result, result.data !== undefined && versions.polled(result.data._meta.version))
-      }),
+    refreshed: () => {
+      versions.refreshed()
+      refreshedAt = performance.now()
+    },
+    poll: (onResult) => {
+      const { newest } = versions
+      return run(DataStatusDocument, {}, fetchAny, (result) => {
+        const freshness = result.data && versions.polled(result.data._meta.version, newest)
+        const isDue = !isStreaming || performance.now() - refreshedAt >= refreshMilliseconds
+        onResult(result, freshness === 'replaced' || (freshness === 'older' && isDue))
+      })
+    },
     subscribe(document, variables, onEvent) {
       const results = client.subscription<object>(document.toString(), variables as never)
       const subscription = results.subscribe(({ data }) => {
-        if (data !== undefined) onEvent()
+        if (data === undefined) return
+        isStreaming = true
+        onEvent()
       })
       return () => subscription.unsubscribe()
+    },
+  }
+}
+
+/** Wraps a sink: calls a function before the sink is notified of an error or the end. */
+function endingWith(sink: Sink, onEnd: () => void): Sink {
+  return {
+    next: (event) => sink.next(event),
+    error: (error) => {
+      onEnd()
+      sink.error(error)
+    },
+    complete: () => {
+      onEnd()
+      sink.complete()
     },
   }
 }

@@ -2,6 +2,12 @@
 const versionText = /^([1-9]\d{0,14})\.\d{1,19}$/
 
 /**
+ * Whether shown data is that of a polled version: it is not older, it is of an older version and may have changed since, or
+ * it may be of another history.
+ */
+export type Freshness = 'current' | 'older' | 'replaced'
+
+/**
  * Versions of the data that the page has seen. Its stream, polls and queries may reach different processes of the
  * gateway, of which one may lag behind another, or receive no commits.
  */
@@ -42,16 +48,18 @@ export class SeenVersions {
   /**
    * Handles the version in a poll. A gateway that is behind the newest version in two successive polls may never reach
    * it, such as after a restore: from then on the newest version is the polled one.
-   * @returns whether shown data may be older than the polled version, or of another history: it must be read again
+   * @param newestBefore the newest version when the poll was sent: it may be overtaken by an answer
    */
-  polled(version: string | null): boolean {
-    const isBehind = seqOf(version) < seqOf(this.#newest)
+  polled(version: string | null, newestBefore: string | null): Freshness {
+    const isBehind = seqOf(version) < seqOf(newestBefore)
     const isGivenUp = isBehind && this.#wasBehind
     this.#wasBehind = isBehind && !isGivenUp
     if (isGivenUp) this.#newest = version
     this.saw(version)
-    if (version === null || this.#lowest === undefined) return false
-    return isGivenUp || (version !== this.#lowest && seqOf(version) >= seqOf(this.#lowest))
+    if (version === null || this.#lowest === undefined || version === this.#lowest) return 'current'
+    const ahead = seqOf(version) - seqOf(this.#lowest)
+    if (isGivenUp || ahead === 0 || (this.#lowest === null && ahead > 0)) return 'replaced'
+    return ahead > 0 ? 'older' : 'current'
   }
 }
 
