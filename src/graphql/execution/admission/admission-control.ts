@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import type { NetworkOf } from './fair-queue.ts'
-import { type QueuedWork, ShortWork, WorkClass } from './work-class.ts'
+import { type QueuedWork, WorkClass } from './work-class.ts'
 
 type Work<Result> = () => Promise<Result> | Result
 
@@ -95,7 +95,7 @@ class WorkAdmission implements AdmissionControl {
     this.#cheap = new WorkClass(options.maxCheap, networkOf)
     this.#expensive = new WorkClass(options.maxExpensive, networkOf)
     this.#preparation = new WorkClass(options.maxPreparation, networkOf)
-    this.#short = new ShortWork(options.shortCost, options.shortOfSender)
+    this.#short = new ShortWork(options)
   }
 
   async cheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
@@ -189,5 +189,31 @@ class WorkAdmission implements AdmissionControl {
       if (pauseMilliseconds > 1) void this.rest(pauseMilliseconds).then(release)
       else setImmediate(release)
     }
+  }
+}
+
+/** Running short work, limited for each client: a network of senders, or a sender outside any network. */
+class ShortWork {
+  /** Total cost. */
+  running = 0
+  readonly #ofClients = new Map<string, number>()
+
+  constructor(readonly options: AdmissionOptions) {}
+
+  /** Counts work as running where it is short; returns whether it is. */
+  begin(client: string, cost: number): boolean {
+    const total = (this.#ofClients.get(client) ?? 0) + cost
+    if (cost > this.options.shortCost || total > this.options.shortOfSender) return false
+    this.#ofClients.set(client, total)
+    this.running += cost
+    return true
+  }
+
+  /** Ends work that counted as running. */
+  end(client: string, cost: number): void {
+    this.running -= cost
+    const left = (this.#ofClients.get(client) ?? 0) - cost
+    if (left > 0) this.#ofClients.set(client, left)
+    else this.#ofClients.delete(client)
   }
 }

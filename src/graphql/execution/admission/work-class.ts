@@ -42,36 +42,3 @@ export class WorkClass {
     return this.running === 0 || this.running + cost <= this.maxRunning
   }
 }
-
-/** Running work that is short enough not to wait, limited for each client: a network of senders, or a sender outside any. */
-export class ShortWork {
-  /** Total cost. */
-  running = 0
-  readonly #ofClients = new Map<string, number>()
-
-  /**
-   * @param maxCost maximum cost of a piece
-   * @param maxOfClient maximum total cost of running work of one client
-   */
-  constructor(
-    readonly maxCost: number,
-    readonly maxOfClient: number,
-  ) {}
-
-  /** Counts work as running where it is short; returns whether it is. */
-  begin(client: string, cost: number): boolean {
-    const total = (this.#ofClients.get(client) ?? 0) + cost
-    if (cost > this.maxCost || total > this.maxOfClient) return false
-    this.#ofClients.set(client, total)
-    this.running += cost
-    return true
-  }
-
-  /** Ends work that counted as running. */
-  end(client: string, cost: number): void {
-    this.running -= cost
-    const left = (this.#ofClients.get(client) ?? 0) - cost
-    if (left > 0) this.#ofClients.set(client, left)
-    else this.#ofClients.delete(client)
-  }
-}
