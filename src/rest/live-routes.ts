@@ -72,5 +72,5 @@ export const liveRoutes: readonly LiveRoute[] = [liveVaults, liveEvents]
 export const liveEventOperation: RouteDocument = {
   text: LiveEventsDocument,
   path: ['ledger', 'event'],
-  wordOf: word,
+  enumTextOf: word,
 }

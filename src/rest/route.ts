@@ -10,7 +10,7 @@ export interface RouteDocument {
   /** Path of keys to the body. */
   readonly path: readonly string[]
   /** Converts the name of an enum value to its text in the body. */
-  readonly wordOf: (name: string) => string
+  readonly enumTextOf: (name: string) => string
 }
 
 /** Groups of paths. */
@@ -84,7 +84,7 @@ interface RouteDefinition<Data, PastData> extends Pick<Route, 'path' | 'document
 export function route<Data, PastData = Data>(definition: RouteDefinition<Data, PastData>): Route {
   const { path, documentation, parameters, document, body, next, past } = definition
   // An operation is compiled once for each of these objects.
-  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, path: body, wordOf: word })
+  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, path: body, enumTextOf: word })
   return {
     path,
     documentation,

@@ -10,11 +10,7 @@ const revalidateSeconds = 1
 const roundingSeconds = 1
 
 /** Permits edges, the caches between gateway and clients, to store a response that was produced from data. */
-export type LetEdgesKeep = (
-  request: IncomingRequest,
-  text: TextResponse,
-  origin: Readonly<DataOrigin>,
-) => TextResponse
+export type LetEdgesKeep = (request: IncomingRequest, text: TextResponse, origin: Readonly<DataOrigin>) => TextResponse
 
 /**
  * Creates the rule for responses that edges may store: results of GET requests that contain data and no errors. With

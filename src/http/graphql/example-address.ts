@@ -8,7 +8,7 @@ import { withinDeadline } from '../produce.ts'
 const mostValuable: FixedDocument = {
   text: '{ vaults(first: 1) { nodes { address } } }',
   path: ['vaults', 'nodes'],
-  wordOf: (name) => name,
+  enumTextOf: (name) => name,
 }
 
 /** Seconds that a page may wait for an address; without one it is still useful. */

@@ -85,7 +85,11 @@ export async function runJsonPost<ServerContext extends { readonly context: Requ
 }
 
 /** Converts a result into its response, with errors in their public form. */
-export function formatGraphqlResult(result: ExecutionResult, mediaType: MediaType, context: RequestContext): TextResponse {
+export function formatGraphqlResult(
+  result: ExecutionResult,
+  mediaType: MediaType,
+  context: RequestContext,
+): TextResponse {
   const errors = result.errors?.map((error) => publicError(error, context.report))
   if (errors !== undefined && context.origin !== undefined) context.origin.isCacheable = false
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)

@@ -37,10 +37,10 @@ export interface BodySelection {
   /** Response keys of the path to the body, which contains no list. */
   readonly path: readonly string[]
   /** Maps names of enum values to their text in the body. */
-  readonly wordOf: (name: string) => string
+  readonly enumTextOf: (name: string) => string
 }
 
-const wholeData: BodySelection = { path: [], wordOf: (name) => name }
+const wholeData: BodySelection = { path: [], enumTextOf: (name) => name }
 
 /**
  * Compiles an operation of a valid document.
@@ -59,7 +59,7 @@ export function compileOperation(
   const root = schema.getRootType(operation.operation)
   if (operation.operation === OperationTypeNode.MUTATION || root == null) return null
   try {
-    const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), body.wordOf)
+    const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), body.enumTextOf)
     const write = compiler.object(root, [operation.selectionSet], body.path)
     return new CompiledOperation(compiler.fields, write)
   } catch (error) {
@@ -76,7 +76,7 @@ class Compiler {
   constructor(
     readonly schema: GraphQLSchema,
     readonly collect: CollectFields,
-    readonly wordOf: BodySelection['wordOf'],
+    readonly enumTextOf: BodySelection['enumTextOf'],
   ) {}
 
   /**
@@ -159,7 +159,7 @@ class Compiler {
     isItem: boolean,
   ): OutputWriter {
     if (isListType(type)) return listOf(this.#write(type.ofType, nodes, [], true))
-    if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.wordOf) : leafOf(type)
+    if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.enumTextOf) : leafOf(type)
     const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
     if (isInterfaceType(type) && pathToBody.length === 0) return this.#interface(type, selectionSets)
     if (!isObjectType(type)) throw new NotCompilable()

@@ -53,8 +53,8 @@ export function leafText(value: unknown): string {
 }
 
 /** Returns the writer of an enum. */
-export function enumOf(type: GraphQLEnumType, wordOf: (name: string) => string): OutputWriter {
-  const texts = new Map(type.getValues().map(({ name, value }) => [value as unknown, quoted(wordOf(name))]))
+export function enumOf(type: GraphQLEnumType, enumTextOf: (name: string) => string): OutputWriter {
+  const texts = new Map(type.getValues().map(({ name, value }) => [value as unknown, quoted(enumTextOf(name))]))
   return (value) => {
     const text = texts.get(value)
     if (text === undefined) throw new Unexpected()
