@@ -2,7 +2,7 @@
 // They are not committed, and a package's install scripts may be forbidden: so every command that needs them asks here.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
@@ -16,13 +16,12 @@ const digest = createHash('sha256').update(schema).digest('hex')
 
 if (!isGenerated()) {
   // In a folder of this process, since others may read those that are there, or generate the same, meanwhile.
-  const unfinished = path.join(root, '.build', `generated.${process.pid}`)
+  mkdirSync(path.join(root, '.build'), { recursive: true })
+  const unfinished = mkdtempSync(path.join(root, '.build', 'generated.'))
   const made = path.join(unfinished, 'generated')
   const source = path.join(unfinished, 'schema.prisma')
-  mkdirSync(unfinished, { recursive: true })
   writeFileSync(source, schema.replaceAll(`"../${folder}/`, '"./generated/'))
   generate(source)
-  writeFileSync(path.join(made, digestFile), digest)
   if (!isGenerated()) replaceBy(made, path.join(unfinished, 'previous'))
   rmSync(unfinished, { recursive: true, force: true })
 }
@@ -60,9 +59,14 @@ function replaceBy(made, previous) {
     else if (error.code !== 'ENOENT') throw error
   }
   try {
+    writeFileSync(path.join(made, digestFile), digest)
     renameSync(made, generated)
   } catch (error) {
     // Another process has generated the same meanwhile.
-    if (!isGenerated()) throw error
+    if (isGenerated()) return
+    if (error.code !== 'EXDEV') throw error
+    // .build is on another file system. The digest comes last: without it, the next start generates again.
+    cpSync(made, generated, { recursive: true, filter: (file) => path.basename(file) !== digestFile })
+    writeFileSync(path.join(generated, digestFile), digest)
   }
 }

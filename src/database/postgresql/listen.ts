@@ -34,10 +34,8 @@ export function listenOnPostgreSql(options: ListenOptions, listener: ChangeListe
   const pool = openListenPool(options.pool, options.lenders, connectMilliseconds)
   const outcome = new ListenWarnings(url, warn)
   const stop = pollCommits({ connect: (wake) => connect(pool, wake), answerMilliseconds, outcome, onStandby }, listener)
-  return async () => {
-    await stop()
-    await pool.end()
-  }
+  let ended: Promise<void> | undefined
+  return () => (ended ??= stop().then(() => pool.end()))
 }
 
 /**

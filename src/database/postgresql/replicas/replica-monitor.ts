@@ -132,11 +132,11 @@ export class ReplicaMonitor {
     if (target !== null && isSearching) await this.#reported.verify(target, this.#primary.contains.bind(this.#primary))
     const asked = this.#replicas.filter((replica) => isSearching || replica === current)
     for (const replica of this.#replicas) if (!asked.includes(replica)) replica.release()
-    const checks = asked.map((replica) => {
-      return replica.check(this.#primary.system, target, replica === current ? null : this.#reported.head)
-    })
+    const { head } = this.#reported
+    const checks = asked.map((one) => one.check(this.#primary.system, target, one === current ? null : head))
     await within(milliseconds, Promise.all(checks))
-    if (asked.some(({ contradictsPrimary }) => contradictsPrimary)) this.#primary.reconnect()
+    // Without a target nothing was compared.
+    if (target !== null && asked.some((one) => one.contradictsPrimary)) this.#primary.reconnect()
     this.#decide()
   }
 
