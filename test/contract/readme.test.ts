@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { runInNewContext } from 'node:vm'
 import { parse, validate } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readChainConfig } from '../../src/chain/config.ts'
@@ -24,7 +25,7 @@ const packageJson = JSON.parse(await readFile(path.join(root, 'package.json'), '
 }
 
 /** The kinds of blocks, each of which is executed or checked below. */
-type Kind = 'curl' | 'query' | 'answer' | 'feed' | 'command' | 'counts' | 'chain' | 'program'
+type Kind = 'curl' | 'query' | 'answer' | 'feed' | 'command' | 'counts' | 'chain' | 'program' | 'page'
 
 interface Example extends Block {
   /** Null for a block of which no test knows. */
@@ -50,7 +51,7 @@ describe('the READMEs', () => {
 
   test('have no block that is not executed or checked', () => {
     expect(examples.filter(({ kind }) => kind === null)).toEqual([])
-    expect(new Set(examples.map(({ kind }) => kind)).size).toBe(8)
+    expect(new Set(examples.map(({ kind }) => kind)).size).toBe(9)
   })
 
   test('ask each of the six paths', () => {
@@ -102,6 +103,30 @@ describe('the READMEs', () => {
     (readme, text) => runProgram(readme, text),
   )
 
+  test('have a page that follows events, and goes on from the last one when it is refused', () => {
+    const [page, ...others] = of('page')
+    expect(others).toEqual([])
+    const [streams, shown]: [StubbedStream[], unknown[]] = [[], []]
+    class EventSource extends StubbedStream {
+      static readonly CLOSED = 2
+      constructor(url: string) {
+        super(url)
+        streams.push(this)
+      }
+    }
+    const later = (call: (after: string) => void, _: number, after: string): void => call(after)
+    const globals = { EventSource, setTimeout: later, show: (row: unknown) => shown.push(row) }
+    runInNewContext(`${page?.text ?? ''}follow('7.1')`, { ...globals, readLedgersAgain: () => shown.push('again') })
+    streams[0]?.send('event', { lastEventId: '8.3', data: '{"id":"a"}' })
+    streams[0]?.send('error', {})
+    expect(streams.map(({ url }) => url)).toEqual(['/live/events?after=7.1'])
+    streams[0]?.refuse(EventSource.CLOSED)
+    streams[1]?.send('reset', { lastEventId: '2.9' })
+    streams[1]?.refuse(EventSource.CLOSED)
+    expect(streams.slice(1).map(({ url }) => url)).toEqual(['/live/events?after=8.3', '/live/events?after=2.9'])
+    expect(shown).toEqual([{ id: 'a' }, 'again'])
+  })
+
   test('have programs that fail where they assert what is wrong', async () => {
     const [{ readme, text } = { readme: '', text: '' }] = of('program')
     await expect(runProgram(readme, text.replace("'150.25'", "'150.26'"))).rejects.toThrow('150.26')
@@ -127,6 +152,26 @@ test("the root README's feed is applied by its command, and gives what it says",
   expect(snapshot).toMatchObject({ netUsd: 150.25, marketDeltaUsd: 100, strategyDeltaUsd: 50.25 })
 })
 
+/** An EventSource whose events a test sends. */
+class StubbedStream {
+  readyState = 1
+  readonly #listeners = new Map<string, (event: object) => void>()
+  constructor(readonly url: string) {}
+
+  addEventListener(type: string, listener: (event: object) => void): void {
+    this.#listeners.set(type, listener)
+  }
+
+  send(type: string, event: object): void {
+    this.#listeners.get(type)?.(event)
+  }
+
+  refuse(readyState: number): void {
+    this.readyState = readyState
+    this.send('error', {})
+  }
+}
+
 function kindOf({ language, text }: Block, before: Block | undefined): Kind | null {
   const isAsked = before?.language === 'graphql' || before?.text.startsWith('curl') === true
   switch (language) {
@@ -142,6 +187,8 @@ function kindOf({ language, text }: Block, before: Block | undefined): Kind | nu
       return before?.text.startsWith('npm run ingest') === true ? 'counts' : null
     case 'ts':
       return 'program'
+    case 'js':
+      return 'page'
     default:
       return null
   }

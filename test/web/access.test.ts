@@ -72,9 +72,13 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
   }
 
   const backgroundOf = (page: Page): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor')
-  const cases = [1_280, 360].flatMap((width) => names.map((name) => [name, width] as const))
+  /** All views on a wide screen, and one of each kind on a narrow one. */
+  const viewsAt = (narrow: number) => [
+    ...names.map((name) => [name, 1_280] as const),
+    ...(['vaults', 'a suspended vault', 'strategies', 'universe'] as const).map((name) => [name, narrow] as const),
+  ]
 
-  test.each(cases)('breaks no rule of axe-core: %s, %i px wide', async (name, width) => {
+  test.each(viewsAt(360))('breaks no rule of axe-core: %s, %i px wide', async (name, width) => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, views[name], { width })
     await loaded(page)
     for (const details of await page.locator('summary').all()) await details.click()
@@ -126,8 +130,7 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
       return [name, ring !== undefined && top < innerHeight && bottom > 0]
     })()`)
 
-  const walks = [1_280, 375].flatMap((width) => names.map((name) => [name, width] as const))
-  test.each(walks)(
+  test.each(viewsAt(375))(
     'shows the focus at each step of the Tab key, which leaves it at its end: %s, %i px wide',
     async (name, width) => {
       const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, views[name], { width })

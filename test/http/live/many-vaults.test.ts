@@ -25,7 +25,7 @@ async function follow(
     connections: { admit: () => ({ sender: 'someone', release: () => undefined }) },
     responses: {
       ...{ canEvaluate: () => true, isServed: () => false },
-      open: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
+      evaluateFirst: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
     },
     resumptions: { resumptionOf: () => Promise.resolve('reached') },
     limits: liveLimits,
