@@ -57,7 +57,7 @@ const allowedMethods = 'GET, HEAD, OPTIONS'
 /** A route that a path matches, with the parameters in the path as sent, percent-encoded. */
 export interface MatchedRoute {
   readonly route: Route
-  readonly segments: Readonly<Record<string, string>>
+  readonly pathParameters: Readonly<Record<string, string>>
 }
 
 /** Routes with the text before and after the parameter of the path, of which there is at most one. */
@@ -70,10 +70,10 @@ const patterns = routes.map((route) => {
 export function findRoute(path: string): MatchedRoute | null {
   for (const { route, before, name, after } of patterns) {
     if (name === null) {
-      if (path === before) return { route, segments: {} }
+      if (path === before) return { route, pathParameters: {} }
     } else if (path.startsWith(before) && path.endsWith(after)) {
       const given = path.slice(before.length, path.length - after.length)
-      if (given !== '' && !given.includes('/')) return { route, segments: { [name]: given } }
+      if (given !== '' && !given.includes('/')) return { route, pathParameters: { [name]: given } }
     }
   }
   return null
@@ -94,28 +94,29 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (body !== null && body !== 'null') return formatRoute(body, envelope, route, past, request, options)
-    const atThatTime = past === null ? '' : `, or it was not yet open at ${String(variables[past.parameter])}`
-    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${atThatTime}`)
+    if (route.notFound === undefined) throw new Error(`${route.path} has no body, and no problem for this case.`)
+    return problem(route.notFound.code, route.notFound.detail(variables))
   }
 }
 
 /** Returns the variables of a route's document, from path and query. */
-function variablesOf({ route, segments }: MatchedRoute, query: URLSearchParams): Variables | BadParameter {
-  const variables: Variables = {}
+function variablesOf(
+  { route, pathParameters }: MatchedRoute,
+  query: URLSearchParams,
+): Record<string, unknown> | BadParameter {
+  const variables: Record<string, unknown> = {}
   try {
-    for (const name in segments) variables[name] = decodeURIComponent(segments[name] as string)
+    for (const name in pathParameters) variables[name] = decodeURIComponent(pathParameters[name] as string)
   } catch {
-    return new BadParameter(Object.keys(segments).join(), 'is not percent-encoded UTF-8')
+    return new BadParameter(Object.keys(pathParameters).join(), 'is not percent-encoded UTF-8')
   }
   try {
-    return query.size === 0 ? variables : Object.assign(variables, readParameters(route.parameters, query))
+    return query.size === 0 ? variables : Object.assign(variables, readParameters(route.queryParameters, query))
   } catch (error) {
     if (error instanceof BadParameter) return error
     throw error
   }
 }
-
-type Variables = Record<string, unknown>
 
 /** Formats the data of a route in the format that its client prefers. */
 function formatRoute(
@@ -168,8 +169,8 @@ function linked({ path, query }: RestRequest, route: Route, next: string): Recor
 }
 
 /** Returns the query parameters that a route uses, in a fixed order; others are ignored. */
-function knownParameters({ parameters }: Route, query: URLSearchParams): URLSearchParams {
-  const known = Object.keys(parameters).flatMap((name) => query.getAll(name).map((value) => [name, value]))
+function knownParameters({ queryParameters }: Route, query: URLSearchParams): URLSearchParams {
+  const known = Object.keys(queryParameters).flatMap((name) => query.getAll(name).map((value) => [name, value]))
   return new URLSearchParams(known)
 }
 
@@ -181,7 +182,7 @@ export function sameAnswerKey({ path, query }: Pick<RestRequest, 'path' | 'query
 }
 
 /** Converts a GraphQL error to a problem: the schema's argument is reported as the path's parameter. */
-function failure({ parameters }: Route, { message, extensions }: ExecutionError): TextResponse {
+function failure({ queryParameters }: Route, { message, extensions }: ExecutionError): TextResponse {
   const { argument, code } = extensions ?? {}
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
     return retryLater(code, message)
@@ -190,7 +191,7 @@ function failure({ parameters }: Route, { message, extensions }: ExecutionError)
   }
   if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
-  const [name = argument] = Object.entries(parameters).find(([, { variable }]) => variable === argument) ?? []
+  const [name = argument] = Object.entries(queryParameters).find(([, { variable }]) => variable === argument) ?? []
   return problem('BAD_PARAMETER', inWordsOf(name, argument, message), name)
 }
 

@@ -10,7 +10,7 @@ export interface LiveRoute {
   readonly operation: string
   readonly summary: string
   readonly description: string
-  readonly parameters: Readonly<Record<string, Parameter & { readonly isRequired?: boolean }>>
+  readonly queryParameters: Readonly<Record<string, Parameter & { readonly isRequired?: boolean }>>
   /** Type of its events, the schema of their data, and an example of a whole event. */
   readonly event: { readonly type: string; readonly schema: Schema; readonly name: string; readonly id: string }
 }
@@ -26,7 +26,7 @@ export const liveVaults: LiveRoute = {
     'Server-sent events: the snapshot of each vault at once, and again on each change, at most four times a second. The ' +
     'data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that what was sent ' +
     'may be out of date, `reset` that the version of Last-Event-ID is not part of the current history.',
-  parameters: {
+  queryParameters: {
     vault: { ...addressesParameter('vaults', 'Addresses of 1 to 100 vaults, with commas.', 100), isRequired: true },
   },
   event: { type: 'snapshot', schema: snapshot, name: 'Snapshot', id: exampleVersion },
@@ -44,7 +44,7 @@ export const liveEvents: LiveRoute = {
     'row as in the events path, with its vault; the id is its position, to continue after it by Last-Event-ID or ' +
     '`after`. `stale` says that the database is away, `fresh` that it is back, `reset` that the position is not part ' +
     'of the current history or is no longer kept: read the events path again; the stream continues from the id of the reset.',
-  parameters: {
+  queryParameters: {
     vault: addressesParameter('vaults', 'Only rows of these vaults: 1 to 100 addresses, with commas.', 100),
     type: eventTypesParameter('types', 'Only rows of this type, or of several with commas.'),
     after: cursor(
@@ -71,6 +71,6 @@ export const liveRoutes: readonly LiveRoute[] = [liveVaults, liveEvents]
 /** The document of a pushed row, which is run for each row. */
 export const liveEventOperation: RouteDocument = {
   text: LiveEventsDocument,
-  path: ['ledger', 'event'],
+  bodyPath: ['ledger', 'event'],
   enumTextOf: word,
 }

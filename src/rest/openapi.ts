@@ -14,9 +14,9 @@ import {
 import { csvContent } from './csv.ts'
 import { type LiveRoute, liveRoutes } from './live-routes.ts'
 import { problems, type ProblemCode } from './problem.ts'
-import { type Refusal, refusals } from './refusals.ts'
-import { type Route, tags } from './route.ts'
-import { routes, segments } from './routes.ts'
+import { type DocumentedRoute, type Refusal, refusals } from './refusals.ts'
+import { pathParameterNames, type Route, tags } from './route.ts'
+import { pathParameterSchemas, routes } from './routes.ts'
 import { exampleOf, integer, list, object, type Schema, text } from './schemas.ts'
 
 const problemSchema: Schema = {
@@ -70,8 +70,8 @@ export const openapi = {
 }
 
 function liveOperationOf(route: LiveRoute): object {
-  const { operation, summary, description, parameters, event } = route
-  const ofQuery = Object.entries(parameters).map(([name, { schema, isRequired = false }]) => {
+  const { operation, summary, description, queryParameters, event } = route
+  const ofQuery = Object.entries(queryParameters).map(([name, { schema, isRequired = false }]) => {
     return { ...optional(name, 'query', schema), required: isRequired }
   })
   const headers = headersOf([{ always: streamHeaders, maybe: { ...dataHeaders, ...rateLimitHeaders } }])
@@ -105,8 +105,8 @@ function templateOf({ path }: Route): string {
 
 function operationOf(route: Route): object {
   const { operation, tag, summary, description } = route.documentation
-  const ofPath = Array.from(route.path.matchAll(/:(\w+)/g), ([, name = '']) => pathParameter(name))
-  const ofQuery = Object.entries(route.parameters).map(([name, { schema }]) => optional(name, 'query', schema))
+  const ofPath = pathParameterNames(route.path).map(pathParameter)
+  const ofQuery = Object.entries(route.queryParameters).map(([name, { schema }]) => optional(name, 'query', schema))
   return {
     operationId: operation,
     tags: [tag],
@@ -123,8 +123,8 @@ function operationOf(route: Route): object {
 }
 
 function pathParameter(name: string): object {
-  const schema = segments[name]
-  if (schema === undefined) throw new Error(`nothing is said of the path's parameter ${name}`)
+  const schema = pathParameterSchemas[name]
+  if (schema === undefined) throw new Error(`pathParameterSchemas has no schema of the path parameter ${name}.`)
   return { name, in: 'path', required: true, ...described(schema) }
 }
 
@@ -139,11 +139,11 @@ function described({ description, examples, ...schema }: Schema): object {
   return { description, schema, example: examples?.[0] }
 }
 
-function successes({ documentation, parameters, past }: Route): object {
+function successes({ documentation, queryParameters, past }: Route): object {
   const headers = headersOf([
     {
       always: { ...contentHeaders, ...(past === undefined ? resultHeaders : pastHeaders) },
-      maybe: { ...dataHeaders, ...rateLimitHeaders, ...('cursor' in parameters ? paginationHeaders : {}) },
+      maybe: { ...dataHeaders, ...rateLimitHeaders, ...('cursor' in queryParameters ? paginationHeaders : {}) },
     },
   ])
   const one = { $ref: `#/components/schemas/${documentation.name}` }
@@ -163,7 +163,7 @@ function successes({ documentation, parameters, past }: Route): object {
 type Kind = Refusal & { readonly code: ProblemCode; readonly status: number }
 
 /** Returns the kinds of problems that a route may return, grouped by status. */
-function failuresOf(route: Pick<Route, 'path'>): Kind[][] {
+function failuresOf(route: DocumentedRoute): Kind[][] {
   const kinds = (Object.keys(problems) as ProblemCode[])
     .map((code): Kind => ({ code, status: problems[code].status, ...refusals[code] }))
     .filter(({ isOf }) => isOf(route))
@@ -171,7 +171,7 @@ function failuresOf(route: Pick<Route, 'path'>): Kind[][] {
   return statuses.map((requested) => kinds.filter(({ status }) => status === requested))
 }
 
-function failures(route: Pick<Route, 'path'>): object {
+function failures(route: DocumentedRoute): object {
   const reference = (kinds: readonly Kind[]): [string, object] => [
     String(kinds[0]?.status),
     { $ref: `#/components/responses/${nameOf(kinds)}` },

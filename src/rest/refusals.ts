@@ -1,12 +1,21 @@
 import type { Headers } from './headers.ts'
 import { problem, type ProblemCode } from './problem.ts'
+import { pathParameterNames } from './route.ts'
 import { type Schema, text } from './schemas.ts'
+
+/** The parts of a route, of data or of a stream, on which its documented problems depend. */
+export interface DocumentedRoute {
+  readonly path: string
+  readonly queryParameters: Readonly<Record<string, unknown>>
+  readonly notFound?: { readonly code: ProblemCode }
+  readonly past?: unknown
+}
 
 /** Documentation of a kind of problem. */
 export interface Refusal {
   readonly when: string
   /** Returns whether a route may return it. */
-  readonly isOf: (route: { readonly path: string }) => boolean
+  readonly isOf: (route: DocumentedRoute) => boolean
   /**
    * Stage that returns it: refusals before rate limiting have no rate limit headers, and errors of the connection have
    * no common headers at all.
@@ -20,7 +29,8 @@ export interface Refusal {
 
 const all = (): boolean => true
 const none = (): boolean => false
-const ofVaults: Refusal['isOf'] = ({ path }) => path.includes(':address') || path === '/live/vaults'
+const hasParameters: Refusal['isOf'] = ({ path, queryParameters }) =>
+  pathParameterNames(path).length > 0 || Object.keys(queryParameters).length > 0
 const ofStreams: Refusal['isOf'] = ({ path }) => path.startsWith('/live/')
 
 /** Documentation of each kind of problem, by code. */
@@ -34,7 +44,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   },
   BAD_PARAMETER: {
     when: 'The address or a parameter is invalid.',
-    isOf: (route) => ofVaults(route) || ofStreams(route),
+    isOf: hasParameters,
     by: 'path',
     headers: {},
     example: example('BAD_PARAMETER', 'since is 1767225600, after until, 1763424000', 'since'),
@@ -55,7 +65,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   },
   VAULT_NOT_FOUND: {
     when: 'No vault is known at the address.',
-    isOf: ofVaults,
+    isOf: ({ path, notFound }) => notFound?.code === 'VAULT_NOT_FOUND' || path === '/live/vaults',
     by: 'path',
     headers: {},
     example: example('VAULT_NOT_FOUND', 'no vault is known at 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'),
@@ -93,7 +103,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   },
   HISTORY_NOT_KEPT: {
     when: 'The state of the vault is kept from historySince on, and not that of this moment.',
-    isOf: ({ path }) => path === '/vault/:address/snapshot',
+    isOf: ({ past }) => past !== undefined,
     by: 'path',
     headers: {},
     example: JSON.parse(

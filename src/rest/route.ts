@@ -1,5 +1,6 @@
 import type { TypedDocumentString } from './documents.generated.ts'
 import type { Parameter } from './parameters.ts'
+import type { ProblemCode } from './problem.ts'
 import type { Schema } from './schemas.ts'
 import { word } from './words.ts'
 
@@ -7,8 +8,8 @@ import { word } from './words.ts'
 export interface RouteDocument {
   /** Its text. */
   readonly text: { toString(): string }
-  /** Path of keys to the body. */
-  readonly path: readonly string[]
+  /** Response keys of the path to the body. */
+  readonly bodyPath: readonly string[]
   /** Converts the name of an enum value to its text in the body. */
   readonly enumTextOf: (name: string) => string
 }
@@ -38,22 +39,36 @@ export interface RouteDocumentation {
   readonly isTable?: boolean
 }
 
-/** A path of the interface: its document, its parameters, and the part of its data that is the body. */
+/** A path of the interface: its parameters, its document, and the part of the document's data that is the response body. */
 export interface Route {
-  /** Segments with a colon are parameters, which set the variable of the same name. */
+  /** URL path, in which a segment with a colon is a parameter that sets the variable of the same name; at most one. */
   readonly path: string
   readonly documentation: RouteDocumentation
-  readonly parameters: Readonly<Record<string, Parameter>>
-  /** The body is null if the vault does not exist. */
+  readonly queryParameters: Readonly<Record<string, Parameter>>
   readonly document: RouteDocument
-  /** Returns the cursor of the next page from the envelope, the data around the body; null if there is none. */
+  /** The problem of a response without a body, such as that of an unknown vault; required if the body may be null. */
+  readonly notFound?: NotFound
+  /**
+   * Returns the cursor of the next page from the envelope, the data around the body; null if there is none. The query
+   * parameter `cursor` requests the page.
+   */
   readonly next?: (data: never) => string | null | undefined
   readonly past?: Omit<PastRoute<never>, 'document'> & { readonly document: RouteDocument }
 }
 
+/** The problem that answers a request whose body is null. */
+export interface NotFound {
+  readonly code: ProblemCode
+  /** Returns its detail, from the variables of the document. */
+  readonly detail: (variables: Variables) => string
+}
+
+/** Variables of a route's document, by name. */
+export type Variables = Readonly<Record<string, unknown>>
+
 /** The variant of a route that serves moments in the past. */
 export interface PastRoute<Data> {
-  /** The parameter that requests it. */
+  /** The query parameter that requests it, and the variable that it sets. */
   readonly parameter: string
   readonly document: TypedDocumentString<Data, never>
   /** Returns whether the response can never change, by its envelope. */
@@ -68,29 +83,62 @@ type ResultPath<Data> = Data extends readonly unknown[]
       | { [Key in keyof Data & string]: readonly [Key, ...ResultPath<NonNullable<Data[Key]>>] }[keyof Data & string]
     : readonly []
 
-/** A route as it is written in the table of routes; the types ensure that `body` is a path of the document's result. */
-interface RouteDefinition<Data, PastData> extends Pick<Route, 'path' | 'documentation' | 'parameters'> {
+/** Whether a path of a result leads to a value that may be null. */
+type MayBeNull<Data, Path> = Path extends readonly [infer Key extends keyof Data, ...infer Rest]
+  ? null extends Data[Key]
+    ? true
+    : MayBeNull<Data[Key], Rest>
+  : false
+
+/** A route as it is written in the table of routes; the types ensure that `bodyPath` is a path of the document's result. */
+interface RouteDefinition<Data, BodyPath, PastData>
+  extends Pick<Route, 'path' | 'documentation' | 'queryParameters' | 'notFound'> {
   /** The document of the present. */
   readonly document: TypedDocumentString<Data, never>
-  /** Path of keys to the body. */
-  readonly body: ResultPath<Data>
+  /** Response keys of the path to the body. */
+  readonly bodyPath: BodyPath
   /** Returns the cursor of the next page. */
   readonly next?: (data: Data) => string | null | undefined
   /** Of a route that serves moments in the past. */
   readonly past?: PastRoute<PastData>
 }
 
-/** Creates a route. */
-export function route<Data, PastData = Data>(definition: RouteDefinition<Data, PastData>): Route {
-  const { path, documentation, parameters, document, body, next, past } = definition
+/** Requires the problem of a null body, of a route whose body may be null. */
+type NullBody<Data, BodyPath> = MayBeNull<Data, BodyPath> extends true ? Required<Pick<Route, 'notFound'>> : unknown
+
+/**
+ * Creates a route.
+ * @throws {Error} if the handler does not support it
+ */
+export function route<Data, const BodyPath extends ResultPath<Data>, PastData = Data>(
+  definition: RouteDefinition<Data, BodyPath, PastData> & NullBody<Data, BodyPath>,
+): Route {
+  const { path, documentation, queryParameters, document, bodyPath, notFound, next, past } = definition
   // An operation is compiled once for each of these objects.
-  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, path: body, enumTextOf: word })
-  return {
+  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, bodyPath, enumTextOf: word })
+  return supported({
     path,
     documentation,
-    parameters,
+    queryParameters,
     document: documentOf(document),
+    ...(notFound && { notFound }),
     ...(next && { next }),
     ...(past && { past: { ...past, document: documentOf(past.document) } }),
-  }
+  })
+}
+
+/** Returns the names of the parameters in a path. */
+export function pathParameterNames(path: string): readonly string[] {
+  return Array.from(path.matchAll(/:(\w+)/g), ([, name = '']) => name)
+}
+
+/** Returns a route that the handler supports; throws at the start of the process for any other. */
+function supported(route: Route): Route {
+  const { path, queryParameters, next, past } = route
+  if (pathParameterNames(path).length > 1) throw new Error(`${path} has several path parameters: one is supported.`)
+  if (next !== undefined && queryParameters['cursor'] === undefined)
+    throw new Error(`${path} has next pages, and no query parameter cursor that requests them.`)
+  if (past !== undefined && queryParameters[past.parameter]?.variable !== past.parameter)
+    throw new Error(`${path} has no query parameter ${past.parameter} that sets the variable of this name.`)
+  return route
 }

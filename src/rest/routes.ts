@@ -8,7 +8,7 @@ import {
   UniversePairsDocument,
 } from './documents.generated.ts'
 import { count, cursor, eventTypesParameter, timeParameter } from './parameters.ts'
-import { type Route, route } from './route.ts'
+import { type NotFound, type Route, route } from './route.ts'
 import {
   address,
   equityPoint,
@@ -21,7 +21,7 @@ import {
 } from './schemas.ts'
 
 /** Schemas of path parameters, by name. */
-export const segments: Readonly<Record<string, Schema>> = {
+export const pathParameterSchemas: Readonly<Record<string, Schema>> = {
   address: address(
     'Address of the vault: EVM, all lower or upper case, or mixed case with a valid EIP-55 checksum.',
     '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A',
@@ -31,6 +31,15 @@ export const segments: Readonly<Record<string, Schema>> = {
 const window = {
   since: timeParameter('since', 'Start of the period, inclusive, in Unix seconds.', 1763424000),
   until: timeParameter('until', 'End of the period, exclusive, in Unix seconds; not before since.', 1767225600),
+}
+
+/** The problem of an address at which there is no vault, or was none at the moment that is requested. */
+const vaultNotFound: NotFound = {
+  code: 'VAULT_NOT_FOUND',
+  detail: (variables) => {
+    const atThatTime = 'at' in variables ? `, or it was not yet open at ${String(variables['at'])}` : ''
+    return `no vault is known at ${String(variables['address'])}${atThatTime}`
+  },
 }
 
 /** Example of a cursor, which is opaque. */
@@ -53,8 +62,9 @@ export const routes: readonly Route[] = [
       name: 'Snapshot',
       isList: false,
     },
-    parameters: { at: timeParameter('at', 'The moment, in Unix seconds; without it, now.', 1763431200) },
-    body: ['vault'],
+    queryParameters: { at: timeParameter('at', 'The moment, in Unix seconds; without it, now.', 1763431200) },
+    bodyPath: ['vault'],
+    notFound: vaultNotFound,
     past: {
       parameter: 'at',
       document: SnapshotAtDocument,
@@ -77,11 +87,12 @@ export const routes: readonly Route[] = [
       isList: true,
       isTable: true,
     },
-    parameters: {
+    queryParameters: {
       ...window,
       points: count('points', 'How many points at most.', { min: 2, max: 2_000, default: 500 }),
     },
-    body: ['vault', 'equity'],
+    bodyPath: ['vault', 'equity'],
+    notFound: vaultNotFound,
   }),
 
   route({
@@ -99,13 +110,14 @@ export const routes: readonly Route[] = [
       isList: true,
       isTable: true,
     },
-    parameters: {
+    queryParameters: {
       type: eventTypesParameter('type', 'Only rows of this type, or of several with commas.'),
       ...window,
       limit: count('first', 'How many rows at most.', { min: 1, max: 1_000, default: 100 }),
       cursor: cursor('after', 'Cursor from the Link header of the previous page.', exampleCursor),
     },
-    body: ['vault', 'events', 'nodes'],
+    bodyPath: ['vault', 'events', 'nodes'],
+    notFound: vaultNotFound,
     next: ({ vault }) => (vault?.events.pageInfo.hasNextPage === true ? vault.events.pageInfo.endCursor : null),
   }),
 
@@ -121,8 +133,8 @@ export const routes: readonly Route[] = [
       name: 'Strategy',
       isList: true,
     },
-    parameters: {},
-    body: ['strategies'],
+    queryParameters: {},
+    bodyPath: ['strategies'],
   }),
 
   route({
@@ -137,8 +149,8 @@ export const routes: readonly Route[] = [
       name: 'UniverseAsset',
       isList: true,
     },
-    parameters: {},
-    body: ['universe', 'assets'],
+    queryParameters: {},
+    bodyPath: ['universe', 'assets'],
   }),
 
   route({
@@ -153,7 +165,7 @@ export const routes: readonly Route[] = [
       name: 'UniversePair',
       isList: true,
     },
-    parameters: {},
-    body: ['universe', 'pairs'],
+    queryParameters: {},
+    bodyPath: ['universe', 'pairs'],
   }),
 ]

@@ -90,8 +90,8 @@ describe('the document', () => {
 })
 
 describe('a parameter', () => {
-  const parameters = routes.flatMap(({ path, parameters, document }) =>
-    Object.entries(parameters).map(([name, parameter]) => ({ path, name, document: document.text, ...parameter })),
+  const parameters = routes.flatMap(({ path, queryParameters, document }) =>
+    Object.entries(queryParameters).map(([name, parameter]) => ({ path, name, document: document.text, ...parameter })),
   )
   const bounded = parameters.filter(({ schema }) => schema.type === 'integer')
 

@@ -39,11 +39,11 @@ export function requestsFor(known: readonly string[]): fc.Arbitrary<Asked> {
   )
 }
 
-function targetOf({ path, parameters }: Route, known: readonly string[]): Text {
+function targetOf({ path, queryParameters }: Route, known: readonly string[]): Text {
   const address = addresses(known).chain((text) =>
     fc.constantFrom(text, escaped(text), encodeURIComponent(text.toWellFormed())),
   )
-  const given = Object.entries(parameters).map(([name, { variable }]) =>
+  const given = Object.entries(queryParameters).map(([name, { variable }]) =>
     fc.option(
       valueOf(variable).map((value) => `${name}=${value}`),
       { nil: '', freq: 2 },

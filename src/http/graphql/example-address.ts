@@ -7,7 +7,7 @@ import { withinDeadline } from '../produce.ts'
 
 const mostValuable: FixedDocument = {
   text: '{ vaults(first: 1) { nodes { address } } }',
-  path: ['vaults', 'nodes'],
+  bodyPath: ['vaults', 'nodes'],
   enumTextOf: (name) => name,
 }
 

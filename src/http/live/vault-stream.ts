@@ -106,7 +106,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 
 function vaultsIn(query: URLSearchParams): readonly string[] | TextResponse {
   try {
-    const { vaults } = readParameters(liveVaults.parameters, query) as { readonly vaults?: readonly string[] }
+    const { vaults } = readParameters(liveVaults.queryParameters, query) as { readonly vaults?: readonly string[] }
     return vaults ?? problem('BAD_PARAMETER', 'vault is missing: name 1 to 100 vaults, with commas', 'vault')
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)

@@ -35,12 +35,12 @@ import { enumOf, leafOf } from './json-text.ts'
 /** The part of the data that is the body of a REST response, whose JSON text is written separately. */
 export interface BodySelection {
   /** Response keys of the path to the body, which contains no list. */
-  readonly path: readonly string[]
+  readonly bodyPath: readonly string[]
   /** Maps names of enum values to their text in the body. */
   readonly enumTextOf: (name: string) => string
 }
 
-const wholeData: BodySelection = { path: [], enumTextOf: (name) => name }
+const wholeData: BodySelection = { bodyPath: [], enumTextOf: (name) => name }
 
 /**
  * Compiles an operation of a valid document.
@@ -60,7 +60,7 @@ export function compileOperation(
   if (operation.operation === OperationTypeNode.MUTATION || root == null) return null
   try {
     const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), body.enumTextOf)
-    const write = compiler.object(root, [operation.selectionSet], body.path)
+    const write = compiler.object(root, [operation.selectionSet], body.bodyPath)
     return new CompiledOperation(compiler.fields, write)
   } catch (error) {
     if (error instanceof NotCompilable) return null

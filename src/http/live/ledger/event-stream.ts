@@ -71,7 +71,7 @@ interface Asked extends Pick<LedgerRequest, 'after'> {
 
 function parametersOf(query: URLSearchParams): Asked | { readonly refusal: TextResponse } {
   try {
-    const { after, ...variables } = readParameters(liveEvents.parameters, query) as { readonly after?: string }
+    const { after, ...variables } = readParameters(liveEvents.queryParameters, query) as { readonly after?: string }
     const position = after === undefined ? null : parseLedgerPosition(after)
     if (after === undefined || position !== null) return { variables, after: position }
     return { refusal: problem('BAD_PARAMETER', 'after is neither the id of an event nor a Data-Version', 'after') }
