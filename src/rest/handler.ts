@@ -192,10 +192,11 @@ function failure({ queryParameters }: Route, { message, extensions }: ExecutionE
   if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
   const [name = argument] = Object.entries(queryParameters).find(([, { variable }]) => variable === argument) ?? []
-  return problem('BAD_PARAMETER', inWordsOf(name, argument, message), name)
+  return problem('BAD_PARAMETER', withParameterName(name, argument, message), name)
 }
 
-function inWordsOf(parameter: string, argument: string, message: string): string {
+/** Returns the message of an error with the name of the path's parameter in place of the schema's argument. */
+function withParameterName(parameter: string, argument: string, message: string): string {
   if (message.startsWith(`${argument} `)) return parameter + message.slice(argument.length)
   // graphql-js prefixes coercion errors with the variable's name and value.
   return message.startsWith('Variable "$') ? `${parameter}: ${message.slice(message.indexOf('; ') + 2)}` : message

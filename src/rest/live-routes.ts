@@ -2,7 +2,7 @@ import { LiveEventsDocument } from './documents.generated.ts'
 import { addressesParameter, cursor, eventTypesParameter, type Parameter } from './parameters.ts'
 import { address, ledgerRow, object, type Schema, snapshot } from './schemas.ts'
 import type { RouteDocument } from './route.ts'
-import { word } from './words.ts'
+import { enumText } from './enum-text.ts'
 
 /** A path that answers with a stream of server-sent events. */
 export interface LiveRoute {
@@ -72,5 +72,5 @@ export const liveRoutes: readonly LiveRoute[] = [liveVaults, liveEvents]
 export const liveEventOperation: RouteDocument = {
   text: LiveEventsDocument,
   bodyPath: ['ledger', 'event'],
-  enumTextOf: word,
+  enumTextOf: enumText,
 }

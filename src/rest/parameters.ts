@@ -1,6 +1,6 @@
 import { EventType } from './documents.generated.ts'
 import * as schemas from './schemas.ts'
-import { wordsOf } from './words.ts'
+import { enumTexts } from './enum-text.ts'
 
 /** A query parameter with a value that is not valid. */
 export class BadParameter extends Error {
@@ -60,7 +60,7 @@ export function cursor(variable: string, description: string, example: string): 
 
 /** Creates a parameter for one event type, or several separated by commas. */
 export function eventTypesParameter(variable: string, description: string): Parameter {
-  const known = wordsOf(EventType)
+  const known = enumTexts(EventType)
   const { description: _, ...items } = schemas.oneOf('', EventType, 'deposit')
   return {
     variable,

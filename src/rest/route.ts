@@ -2,7 +2,7 @@ import type { TypedDocumentString } from './documents.generated.ts'
 import type { Parameter } from './parameters.ts'
 import type { ProblemCode } from './problem.ts'
 import type { Schema } from './schemas.ts'
-import { word } from './words.ts'
+import { enumText } from './enum-text.ts'
 
 /** The document of a route, and the part of its data that is the body. */
 export interface RouteDocument {
@@ -115,7 +115,7 @@ export function route<Data, const BodyPath extends ResultPath<Data>, PastData = 
 ): Route {
   const { path, documentation, queryParameters, document, bodyPath, notFound, next, past } = definition
   // An operation is compiled once for each of these objects.
-  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, bodyPath, enumTextOf: word })
+  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, bodyPath, enumTextOf: enumText })
   return supported({
     path,
     documentation,

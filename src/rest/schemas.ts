@@ -1,6 +1,6 @@
 import { maxUnixTime } from '../limits.ts'
 import { AssetCategory, EventType, VaultStatus } from './documents.generated.ts'
-import { wordsOf } from './words.ts'
+import { enumTexts } from './enum-text.ts'
 
 /** The subset of JSON Schema 2020-12 that the interface uses; OpenAPI 3.1 includes it. */
 export interface Schema {
@@ -48,7 +48,7 @@ export function timeSchema(description: string, example: number): Schema {
 
 /** Creates a schema of an enum, in the texts of the interface. */
 export function oneOf(description: string, values: Readonly<Record<string, string>>, example: string): Schema {
-  return { ...text(description, example), enum: wordsOf(values) }
+  return { ...text(description, example), enum: enumTexts(values) }
 }
 
 function number(description: string, example: number): Schema {

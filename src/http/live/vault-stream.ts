@@ -75,7 +75,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     // A missing vault may be created by the late version.
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
-    if (refused !== null) return inWordsOfVaults(refused)
+    if (refused !== null) return withVaultParameter(refused)
     const hasMemory = [...paths].every((path) => responses.canStore(sender, path))
     if (!hasMemory || !responses.canFollow(sender, paths.size)) return noRoom()
     return new StreamedResponse((sink) => {
@@ -134,8 +134,8 @@ function followedSnapshot(path: string, evaluatePath: (path: string) => Promise<
   }
 }
 
-/** Converts the refusal of a snapshot's path: its parameter is named `address`. */
-function inWordsOfVaults({ status, headers, bytes }: EncodedResponse): TextResponse {
+/** Converts the refusal of a snapshot's path: the parameter `address` is named `vault` here. */
+function withVaultParameter({ status, headers, bytes }: EncodedResponse): TextResponse {
   const body = bytes.toString()
   const { parameter, detail } = JSON.parse(body) as { readonly parameter?: string; readonly detail: string }
   if (parameter !== 'address') return { status, headers: { 'content-type': headers['content-type'] ?? '' }, body }
