@@ -50,11 +50,11 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 
   /**
    * Produces the first response of a vault, so that an error is sent as a status before the stream starts. It is
-   * skipped if streams follow the vault already. The key gets the response again from the response cache.
+   * skipped if streams follow the vault already. The followed response is then taken from the response cache.
    * @returns the response if it refuses the stream
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
-    if (responses.isServed(path)) return null
+    if (responses.isUpToDate(path)) return null
     const { response } = await responses.evaluateFirst(sender, isWanted, () => evaluatePath(path))
     return response.status === 200 || response.status === 503 ? null : response
   }

@@ -24,7 +24,7 @@ async function follow(
     admission,
     connections: { admit: () => ({ sender: 'someone', release: () => undefined }) },
     responses: {
-      ...{ canEvaluate: () => true, isServed: () => false },
+      ...{ canEvaluate: () => true, isUpToDate: () => false },
       evaluateFirst: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
     },
     resumptions: { resumptionOf: () => Promise.resolve('reached') },

@@ -9,8 +9,9 @@ export const closeReasons = ['end', 'slow', 'age', 'stop'] as const
 export type CloseReason = (typeof closeReasons)[number]
 
 /** Work on a stream that waits for its client to read. */
-export interface Resumable {
-  resume(): void
+export interface Drainable {
+  /** Called once the client has read everything. */
+  onDrained(): void
 }
 
 /** One open stream, with backpressure: the bytes that its client has not read are limited. */
@@ -35,7 +36,7 @@ export class LiveConnection implements SlowStream {
   /** Callbacks of its end. They share one listener of the socket, because a stream may follow many vaults. */
   #closed: ((reason: CloseReason) => void)[] = []
   /** Work that continues when the client has read everything; null if there is none. */
-  #waiting: Set<Resumable> | null = null
+  #waiting: Set<Drainable> | null = null
 
   /**
    * @param sender its client, the unit of the shared limits
@@ -67,7 +68,7 @@ export class LiveConnection implements SlowStream {
       this.#stalledAt = null
       const waiting = this.#waiting ?? []
       this.#waiting = null
-      for (const each of waiting) each.resume()
+      for (const each of waiting) each.onDrained()
     })
     return true
   }
@@ -98,8 +99,8 @@ export class LiveConnection implements SlowStream {
     if (!this.isFull) this.#send(this.heartbeatFrame?.() ?? shared)
   }
 
-  /** Resumes work once the client has read everything; repeated calls before that have no effect. */
-  whenDrained(work: Resumable): void {
+  /** Calls `onDrained` once the client has read everything; repeated calls before that have no effect. */
+  whenDrained(work: Drainable): void {
     this.#waiting ??= new Set()
     this.#waiting.add(work)
   }

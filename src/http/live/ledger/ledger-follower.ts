@@ -3,7 +3,7 @@ import { type Cancellation, Canceller } from '../../../database/cancellation.ts'
 import { formatLedgerPosition, type LedgerPosition } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
-import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
+import type { Drainable, LiveConnection } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
 import type { RowFormat, RowFrames } from './row-frames.ts'
@@ -33,7 +33,7 @@ const retryMilliseconds = 1_000
  * One stream of ledger rows. It has a position of its own, and writes the rows behind it one after the other: while its
  * client does not read it stops, and goes on from there.
  */
-export class LedgerFollower implements Follower, Resumable {
+export class LedgerFollower implements Follower, Drainable {
   readonly #options: FollowerOptions
   #position: LedgerPosition | null
   #isRunning = false
@@ -69,7 +69,7 @@ export class LedgerFollower implements Follower, Resumable {
     return this.#closing.aborted
   }
 
-  resume(): void {
+  onDrained(): void {
     this.advance()
   }
 

@@ -129,8 +129,8 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
       staleFrame,
     }
-    // Evaluated first, so that an error is sent as a status; the key then gets the response from the response cache.
-    const firstEvaluation = responses.isServed(key)
+    // Evaluated first, so that an error is sent as a status; the followed response is then taken from the response cache.
+    const firstEvaluation = responses.isUpToDate(key)
       ? null
       : responses.evaluateFirst(exchange.sender, isWanted, followedQuery.evaluate)
     const [resumption, first] = await Promise.all([resumptions.resumptionOf(exchange), firstEvaluation])

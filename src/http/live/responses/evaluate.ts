@@ -29,12 +29,12 @@ export interface EvaluateOptions {
   readonly report: (error: unknown, requestId: string) => void
 }
 
-/** Number of keys whose failure is known to be reported; that of one that is forgotten is reported again. */
+/** Number of responses whose failure is known to be reported; that of one that is forgotten is reported again. */
 const reportedKeys = 1_000
 
 /**
  * Creates the evaluation of responses for streams. One that fails is tried again and again: the unexpected errors of a
- * key are reported by its first evaluation that has any, and not again before one succeeds.
+ * response are reported by its first evaluation that has any, and not again before one succeeds.
  */
 export function createEvaluate({ cache, data, produce, report }: EvaluateOptions): Evaluate {
   const reported = new LRUCache<string, true>({ max: reportedKeys })

@@ -18,18 +18,18 @@ export class EvaluationRefused extends Error {
 
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
- * that the response cache answers would otherwise block it, one after the other. Keys that streams follow and streams that
+ * that the response cache answers would otherwise block it, one after the other. Followed responses and streams that
  * begin take turns, and so do the senders among each of both; those of one network have the turns of one. An evaluation that
  * nobody waits for is not made.
  */
 export class EvaluationQueue {
   readonly #limits: LiveLimits
-  readonly #keys = new FairQueue<QueuedEvaluation>(networkOf)
+  readonly #followed = new FairQueue<QueuedEvaluation>(networkOf)
   readonly #openings = new FairQueue<QueuedEvaluation>(networkOf)
   /** Openings that wait. */
   readonly #room: Budget
   #running = 0
-  #isTurnOfKeys = true
+  #isFollowedNext = true
   /** When this iteration of the event loop began to evaluate, in milliseconds; null before. */
   #startedAt: number | null = null
 
@@ -50,7 +50,7 @@ export class EvaluationQueue {
    * @throws {EvaluationRefused}
    */
   forFollowed<Result>(owner: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    return this.#wait(this.#keys, owner, isWanted, work)
+    return this.#wait(this.#followed, owner, isWanted, work)
   }
 
   /**
@@ -102,7 +102,7 @@ export class EvaluationQueue {
   /** Returns whether this iteration of the event loop may begin another evaluation; the next one goes on. */
   #hasTime(): boolean {
     if (this.#startedAt !== null) return performance.now() - this.#startedAt < this.#limits.evaluationMilliseconds
-    if (this.#keys.size + this.#openings.size === 0) return false
+    if (this.#followed.size + this.#openings.size === 0) return false
     this.#startedAt = performance.now()
     setImmediate(() => {
       this.#startedAt = null
@@ -112,8 +112,8 @@ export class EvaluationQueue {
   }
 
   #next(): QueuedEvaluation | undefined {
-    this.#isTurnOfKeys = !this.#isTurnOfKeys
-    const [first, second] = this.#isTurnOfKeys ? [this.#keys, this.#openings] : [this.#openings, this.#keys]
+    this.#isFollowedNext = !this.#isFollowedNext
+    const [first, second] = this.#isFollowedNext ? [this.#followed, this.#openings] : [this.#openings, this.#followed]
     return nextWanted(first) ?? nextWanted(second)
   }
 }

@@ -4,7 +4,7 @@ import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationPace } from './evaluation-pace.ts'
 import { laterVersion, type FollowedQuery, type TimedEvaluation } from './followed-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
-import { Subscription } from './subscription.ts'
+import { ResponseFollower } from './response-follower.ts'
 
 /** The services that all followed responses of a process share. */
 export interface FollowedResponseHost {
@@ -14,7 +14,7 @@ export interface FollowedResponseHost {
   readonly versionNow: string | null
   /** Whether notifications of commits arrive. */
   readonly isListening: boolean
-  /** Evaluates a response when its turn has come, and calls its `beginEvaluation` and `change`. */
+  /** Evaluates a response when its turn has come, and calls its `beginEvaluation` and `invalidate`. */
   evaluate(followed: FollowedResponse): Promise<TimedEvaluation>
   readonly onDelivery: () => void
   /** Called with the change of the bytes that are stored for a response, and the sender of the stream for which it was made. */
@@ -33,10 +33,10 @@ export class FollowedResponse {
   /** Cache tags of the data that the response was made from; null if any commit may change it. */
   tags: ReadonlySet<string> | null = new Set()
   readonly #host: FollowedResponseHost
-  readonly #subscriptions = new Set<Subscription>()
+  readonly #followers = new Set<ResponseFollower>()
   /** Number of evaluations that have begun. */
   #evaluations = 0
-  /** Number of pushes: a subscription with a smaller one is behind. */
+  /** Number of pushes: a follower with a smaller one is behind. */
   #revision = 0
   #pushed: PushedResponse | null = null
   /** The frame that tells that there is no response any more; null if there is one. */
@@ -62,12 +62,12 @@ export class FollowedResponse {
   }
 
   /** Whether there is a response that is up to date. */
-  get isServed(): boolean {
+  get isUpToDate(): boolean {
     return this.#pushed !== null && !this.#isDirty && !this.#isEvaluating && !this.#isUncertain
   }
 
   get isUnused(): boolean {
-    return this.#subscriptions.size === 0
+    return this.#followers.size === 0
   }
 
   /**
@@ -75,12 +75,12 @@ export class FollowedResponse {
    * @returns removes the stream
    */
   add(connection: LiveConnection): () => void {
-    const subscription = new Subscription(connection, this, this.#evaluations)
-    this.#subscriptions.add(subscription)
-    if (this.isServed) this.deliver(subscription)
+    const follower = new ResponseFollower(connection, this, this.#evaluations)
+    this.#followers.add(follower)
+    if (this.isUpToDate) this.deliver(follower)
     else this.#schedule()
     return () => {
-      this.#subscriptions.delete(subscription)
+      this.#followers.delete(follower)
       if (this.isUnused) this.#end()
     }
   }
@@ -93,7 +93,7 @@ export class FollowedResponse {
   }
 
   /** Notes that the data may have changed. */
-  change(): void {
+  invalidate(): void {
     this.#isDirty = true
     this.#schedule()
   }
@@ -101,38 +101,38 @@ export class FollowedResponse {
   /** Notes that notifications of commits have resumed: the data may have changed. */
   onListeningResumed(): void {
     this.#pace.shortenTo(retryMilliseconds)
-    this.change()
+    this.invalidate()
   }
 
   /** Notes that notifications of commits have stopped, and sends `stale` to the streams. */
   onListeningStopped(): void {
     this.#isUncertain = true
-    this.#host.fanOut([...this.#subscriptions], (subscription) => this.#sendStale(subscription))
+    this.#host.fanOut([...this.#followers], (follower) => this.#sendStale(follower))
   }
 
   /** Writes what a stream has missed, once its client has read everything before: the newest response, or `stale`. */
-  resume(subscription: Subscription): void {
-    if (subscription.isBehind) this.deliver(subscription)
-    else this.#sendStale(subscription)
+  onDrained(follower: ResponseFollower): void {
+    if (follower.isBehind) this.deliver(follower)
+    else this.#sendStale(follower)
   }
 
   /** Writes the newest response to a stream that does not have it, or that there is none any more. */
-  deliver(subscription: Subscription): void {
+  deliver(follower: ResponseFollower): void {
     const frame = this.#pushed === null ? this.#refusal : this.#frameNow(this.#pushed)
-    if (frame === null || subscription.written === this.#revision) return
-    if (!this.#subscriptions.has(subscription) || !subscription.write(frame, this.#revision)) return
+    if (frame === null || follower.written === this.#revision) return
+    if (!this.#followers.has(follower) || !follower.write(frame, this.#revision)) return
     this.#host.onDelivery()
-    this.#sendStale(subscription)
+    this.#sendStale(follower)
   }
 
   /** Tells a stream that its data may be out of date, if it may. */
-  #sendStale(subscription: Subscription): void {
-    if (this.#isUncertain && this.#subscriptions.has(subscription)) subscription.sendStale(this.query.staleFrame)
+  #sendStale(follower: ResponseFollower): void {
+    if (this.#isUncertain && this.#followers.has(follower)) follower.sendStale(this.query.staleFrame)
   }
 
   /** Whether a stream has no event yet. */
   get #isAwaited(): boolean {
-    return [...this.#subscriptions].some(({ written, connection }) => written === 0 && !connection.isFull)
+    return [...this.#followers].some(({ written, connection }) => written === 0 && !connection.isFull)
   }
 
   #schedule(): void {
@@ -179,12 +179,12 @@ export class FollowedResponse {
     this.#refusal = null
     this.#keep(pushedResponse(this.query, { digest, body, version }))
     const behind = this.#receivers().filter(({ written }) => written !== this.#revision)
-    this.#host.fanOut(behind, (subscription) => this.deliver(subscription), delivered)
+    this.#host.fanOut(behind, (follower) => this.deliver(follower), delivered)
   }
 
   /** Returns the streams to send the response to: where data changed meanwhile, those that joined later may have seen newer data. */
-  #receivers(): Subscription[] {
-    const all = [...this.#subscriptions].filter(({ written }) => written === 0 || this.#host.isListening)
+  #receivers(): ResponseFollower[] {
+    const all = [...this.#followers].filter(({ written }) => written === 0 || this.#host.isListening)
     return this.#isDirty ? all.filter(({ evaluationsBefore }) => evaluationsBefore < this.#evaluations) : all
   }
 
@@ -201,11 +201,11 @@ export class FollowedResponse {
     this.#keep(null)
     if (this.#host.isListening) this.#isUncertain = false
     this.#pace.rest(retryMilliseconds, milliseconds)
-    const end = (subscription: Subscription): void => {
-      subscription.written = this.#revision
-      subscription.connection.end(frame)
+    const end = (follower: ResponseFollower): void => {
+      follower.written = this.#revision
+      follower.connection.end(frame)
     }
-    this.#host.fanOut(this.#receivers(), isEnd ? end : (subscription) => this.deliver(subscription), delivered)
+    this.#host.fanOut(this.#receivers(), isEnd ? end : (follower) => this.deliver(follower), delivered)
   }
 
   /** Returns the frame, with the newest version at which the response is known to be the same. */

@@ -16,10 +16,10 @@ export interface FollowedResponsesOptions {
   readonly onDelivery: () => void
 }
 
-/** Tag of the keys that any commit may change. */
+/** Tag of the followed responses that any commit may change. */
 const anyCommit = 'any commit'
 
-/** The keys that streams of a process follow, by name and by the cache tags of their data. */
+/** The responses that streams of a process follow, by name and by the cache tags of their data. */
 export class FollowedResponses implements FollowedResponseHost {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
@@ -75,8 +75,8 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   /** Returns whether a response is followed and up to date, so that another stream gets it at once. */
-  isServed(name: string): boolean {
-    return this.#byName.get(name)?.isServed ?? false
+  isUpToDate(name: string): boolean {
+    return this.#byName.get(name)?.isUpToDate ?? false
   }
 
   onBytes(owner: string, bytes: number): void {
@@ -110,7 +110,7 @@ export class FollowedResponses implements FollowedResponseHost {
     })
     const { tags, version, isCacheable } = evaluation.response.origin
     this.#tag(followed, isCacheable ? tags : null)
-    if (!this.#isUnchanged(followed, begun.changes)) followed.change()
+    if (!this.#isUnchanged(followed, begun.changes)) followed.invalidate()
     // Waits until the response cache was notified of this version: a later request must not get an older cached response.
     const seq = version === null ? 0 : Number.parseInt(version, 10)
     await this.#data.untilNotified({ seq })
@@ -154,10 +154,10 @@ export class FollowedResponses implements FollowedResponseHost {
 
   /** Notes what a commit changed. No tags mean that it is not known: it is the first report of a connection. */
   committed(tags: readonly string[]): void {
-    if (tags.length === 0) return this.#changeAll()
+    if (tags.length === 0) return this.#invalidateAll()
     this.#history.change(tags)
     const changed = new Set([...tags, anyCommit].flatMap((tag) => [...(this.#byTag.get(tag) ?? [])]))
-    for (const followed of changed) followed.change()
+    for (const followed of changed) followed.invalidate()
   }
 
   listening(isListening: boolean): void {
@@ -169,9 +169,9 @@ export class FollowedResponses implements FollowedResponseHost {
     }
   }
 
-  #changeAll(): void {
+  #invalidateAll(): void {
     this.#history.forget()
-    for (const followed of this.#byName.values()) followed.change()
+    for (const followed of this.#byName.values()) followed.invalidate()
   }
 
   #isUnchanged({ tags }: FollowedResponse, since: number): boolean {

@@ -1,13 +1,13 @@
-import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
+import type { Drainable, LiveConnection } from '../delivery/live-connection.ts'
 
-/** A response, to one of the streams that follow it. */
-interface Followed {
+/** The followed response, to one of its streams. */
+interface FollowerHost {
   /** Writes what a stream has missed, once its client has read everything before. */
-  resume(subscription: Subscription): void
+  onDrained(follower: ResponseFollower): void
 }
 
 /** One of the streams that follow a response. */
-export class Subscription implements Resumable {
+export class ResponseFollower implements Drainable {
   /** Revision of the response that was written last; 0 before the first. */
   written = 0
   /** Whether the newest response waits until the client has read everything. */
@@ -16,16 +16,16 @@ export class Subscription implements Resumable {
   /** @param evaluationsBefore number of the response's evaluations that had begun before */
   constructor(
     readonly connection: LiveConnection,
-    readonly followed: Followed,
+    readonly host: FollowerHost,
     readonly evaluationsBefore: number,
   ) {}
 
-  resume(): void {
-    this.followed.resume(this)
+  onDrained(): void {
+    this.host.onDrained(this)
   }
 
   /**
-   * Writes a frame, or has the response resume the stream when its client has read everything.
+   * Writes a frame, or has the response write to the stream when its client has read everything.
    * @returns whether it was written
    */
   write(frame: Buffer, revision: number): boolean {
