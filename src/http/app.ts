@@ -164,37 +164,42 @@ function createHandle(handlers: HandlersByPath, data: DataVersions): AdapterOpti
   /** Answers an exchange; an error of a stage is reported, and answered by 500 with the request id of its log entry. */
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const failed = (error: unknown): ReturnType<typeof handle> => {
-      const answer = problem('INTERNAL', masked(exchange.trace.report(error)))
-      return addHeaders(exchange, refuse(exchange.request, answer))
+      const refusal = problem('INTERNAL', masked(exchange.trace.report(error)))
+      return toOutgoing(exchange, refuse(exchange.request, refusal))
     }
     try {
-      const reply = (handlers.byPath.get(exchange.request.path) ?? handlers.others)(exchange)
-      if (!(reply instanceof Promise)) return addHeaders(exchange, reply)
-      return reply.then((late) => addHeaders(exchange, late)).catch(failed)
+      const response = (handlers.byPath.get(exchange.request.path) ?? handlers.others)(exchange)
+      if (!(response instanceof Promise)) return toOutgoing(exchange, response)
+      return response.then((late) => toOutgoing(exchange, late)).catch(failed)
     } catch (error) {
       return failed(error)
     }
   }
 
   /** Adds the headers of this exchange, and encodes the response for its client. */
-  function addHeaders(
-    { request, trace, headers, stateAtStart }: Exchange,
-    reply: HandlerResponse,
-  ): OutgoingResponse | Promise<OutgoingResponse> {
-    if (reply instanceof StreamedResponse) {
-      const own = data.currentState().headers.concat(headers, 'x-request-id', trace.id)
-      const head = { status: 200, headers: headerList(reply.headers).concat(own), bytes: null }
-      if (request.method !== 'HEAD') return { ...head, stream: reply.open }
-      reply.open(null)
-      return head
-    }
-    const shared = stateAtStart !== null && reply.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
+  function toOutgoing(exchange: Exchange, response: HandlerResponse): OutgoingResponse | Promise<OutgoingResponse> {
+    if (response instanceof StreamedResponse) return toOutgoingStream(exchange, response, data)
+    const { request, trace, headers, stateAtStart } = exchange
+    const shared = stateAtStart !== null && response.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
-    const ofSender = reply.isShared ? noHeaders : headers
-    return negotiate(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
+    const ofSender = response.isShared ? noHeaders : headers
+    return negotiate(request, response, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 
   return handle
+}
+
+/** Adds the headers of an exchange to its stream, which the adapter opens; the stream of a HEAD request ends here. */
+function toOutgoingStream(
+  { request, trace, headers }: Exchange,
+  stream: StreamedResponse,
+  data: DataVersions,
+): OutgoingResponse {
+  const own = data.currentState().headers.concat(headers, 'x-request-id', trace.id)
+  const head = { status: 200, headers: headerList(stream.headers).concat(own), bytes: null }
+  if (request.method !== 'HEAD') return { ...head, stream: stream.open }
+  stream.open(null)
+  return head
 }
 
 /** Returns the gateway's own pages, by path: of links, the explorer, GraphiQL's files, and the documentation. */

@@ -4,7 +4,7 @@ import { AdmissionQueueFull } from '../graphql/execution/admission/admission-con
 import { type DataOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import type { HttpLimits } from '../limits.ts'
-import { sameAnswerKey } from '../rest/handler.ts'
+import { responseKey } from '../rest/handler.ts'
 import { type TextResponse, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
 import type { LetEdgesKeep } from './cache/edge.ts'
@@ -20,8 +20,11 @@ import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 /** Responds to a request from data, in text: by GraphQL, or by REST. */
 export type Respond = (exchange: Exchange, context: RequestContext) => TextResponse | Promise<TextResponse>
 
-/** Runs `respond` within the limits that apply to all responses, and encodes its text. */
-export type Produce = (exchange: Exchange, onDisconnect: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
+/**
+ * Runs `respond` within the limits that apply to all responses, and encodes its text.
+ * @param onAllLeft registers a callback for when the last client that shares this production has left
+ */
+export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
 
 /** The parts that serve responses from the cache, or produce them. */
 export interface CachedOptions {
@@ -45,7 +48,7 @@ export function answerThroughCache({ cache, data, produce, respond }: CachedOpti
   return (exchange) => {
     exchange.stateAtStart = data.currentState()
     const { sender, onDisconnect } = exchange
-    return cache.answer(cacheKey(exchange), sender, onDisconnect, (whenLeft) => produce(exchange, whenLeft, respond))
+    return cache.answer(cacheKey(exchange), sender, onDisconnect, (onAllLeft) => produce(exchange, onAllLeft, respond))
   }
 }
 
@@ -59,7 +62,7 @@ const persistedName = 'persistedQuery'
 function cacheKey({ request, body }: Exchange): string | null {
   const { method, path, target } = request
   if (path !== graphqlPath) {
-    const key = method === 'GET' || method === 'HEAD' ? sameAnswerKey(request) : null
+    const key = method === 'GET' || method === 'HEAD' ? responseKey(request) : null
     return key !== null && prefersCsv(request.header('accept')) ? `csv ${key}` : key
   }
   if (body.length > maxBytes) return null
@@ -87,16 +90,16 @@ export function producer(
       return formatProblem(exchange.request, problem('INTERNAL', masked(context.report(error))))
     } finally {
       // A cancelled execution takes capacity until it has ended.
-      capacity.answers.giveBack(exchange.sender, 1)
+      capacity.responsesInProduction.giveBack(exchange.sender, 1)
     }
   }
 
-  return async (exchange, onDisconnect, respond) => {
+  return async (exchange, onAllLeft, respond) => {
     const { request, sender, stateAtStart, trace } = exchange
-    if (!capacity.answers.take(sender, 1)) return refuse(request, overloaded())
+    if (!capacity.responsesInProduction.take(sender, 1)) return refuse(request, overloaded())
     const recorded: DataOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
-    onDisconnect(() => signal.abort())
+    onAllLeft(() => signal.abort())
     const context = { report: trace.report, sender, signal, origin: recorded, data: stateAtStart ?? unknownData }
     const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
     const text = await withinDeadline(respondOrRefuse(exchange, context, respond), answerSeconds, signal, tooLate)

@@ -175,7 +175,7 @@ function knownParameters({ queryParameters }: Route, query: URLSearchParams): UR
 }
 
 /** Returns a cache key, equal for requests with equal responses; null for a path with a query and without a route. */
-export function sameAnswerKey({ path, query }: Pick<RestRequest, 'path' | 'query'>): string | null {
+export function responseKey({ path, query }: Pick<RestRequest, 'path' | 'query'>): string | null {
   if (query.size === 0) return path
   const found = findRoute(path)
   return found === null ? null : `${path}?${knownParameters(found.route, query).toString()}`

@@ -209,8 +209,8 @@ function headersOfProblem({ by, headers }: Refusal): ResponseHeaders {
 }
 
 /** Merges the headers of responses with the same status: a header is required if all have it. */
-function headersOf(answers: readonly ResponseHeaders[]): object {
-  const named = answers.flatMap(({ always, maybe }) => Object.entries({ ...always, ...maybe }))
-  const isRequired = (name: string): boolean => answers.every(({ always }) => name in always)
+function headersOf(responses: readonly ResponseHeaders[]): object {
+  const named = responses.flatMap(({ always, maybe }) => Object.entries({ ...always, ...maybe }))
+  const isRequired = (name: string): boolean => responses.every(({ always }) => name in always)
   return Object.fromEntries(named.map(([name, schema]) => [name, { required: isRequired(name), ...described(schema) }]))
 }

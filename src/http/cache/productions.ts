@@ -2,10 +2,10 @@ import { sharedMilliseconds, within } from '../async/within.ts'
 import type { EncodedResponse } from './encoded-response.ts'
 
 /** Registers a callback that runs when the client disconnects before its response. */
-export type OnDisconnect = (giveUp: () => void) => void
+export type OnDisconnect = (cancel: () => void) => void
 
-/** Starts a production; registers a callback for when no client waits for its response any more. */
-export type StartProduction = (onDisconnect: OnDisconnect) => Promise<EncodedResponse>
+/** Starts a production; `onAllLeft` registers a callback that runs when the last client of the production has left. */
+export type StartProduction = (onAllLeft: OnDisconnect) => Promise<EncodedResponse>
 
 /** A production in progress, shared by one or more clients. */
 interface Production {
@@ -66,10 +66,10 @@ export class Productions {
   #start(key: string, sender: string, start: StartProduction): Production {
     const close = (): void => this.#remove(key, production)
     const waiting = new WaitingClients()
-    const produced = start((giveUp) => {
-      waiting.giveUp = () => {
+    const produced = start((cancel) => {
+      waiting.cancel = () => {
         close()
-        giveUp()
+        cancel()
       }
     })
     const production = { sender, response: this.#storeWhenReady(key, produced).finally(close), waiting }
@@ -93,7 +93,8 @@ export class Productions {
 
 /** The clients that wait for one response: production is cancelled when the last of them leaves. */
 class WaitingClients {
-  giveUp: () => void = () => undefined
+  /** Cancels the production. */
+  cancel: () => void = () => undefined
   #count = 0
 
   /** @returns a function that ends the wait of this client, as its disconnection does */
@@ -102,7 +103,7 @@ class WaitingClients {
     const leave = (): void => {
       if (!waits) return
       waits = false
-      if (--this.#count === 0) this.giveUp()
+      if (--this.#count === 0) this.cancel()
     }
     this.#count++
     onDisconnect(leave)

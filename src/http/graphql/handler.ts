@@ -110,7 +110,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
 
   // The media type is negotiated, and a browser gets GraphiQL's page: caches must store the variants separately.
   return async (exchange, context) => {
-    const { headers, ...answer } = await negotiated(exchange, context)
-    return { ...answer, headers: { ...headers, vary: 'accept' } }
+    const { headers, ...response } = await negotiated(exchange, context)
+    return { ...response, headers: { ...headers, vary: 'accept' } }
   }
 }

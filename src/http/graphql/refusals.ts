@@ -29,9 +29,9 @@ export function notAcceptable(): TextResponse {
 }
 
 /** Adds a GraphQL error to responses that Yoga sends without a body. */
-export function explained(answer: TextResponse): TextResponse {
-  const explanation = answer.body === '' ? explanations[answer.status] : undefined
-  return explanation === undefined ? answer : graphqlRefusal(answer.status, ...explanation)
+export function explained(response: TextResponse): TextResponse {
+  const explanation = response.body === '' ? explanations[response.status] : undefined
+  return explanation === undefined ? response : graphqlRefusal(response.status, ...explanation)
 }
 
 const explanations: Readonly<Partial<Record<number, readonly [code: string, message: string]>>> = {

@@ -67,7 +67,7 @@ export function versionWaiter(
     const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onDisconnect)
     if (refusal !== null) return refusal
     const found = await history(wanted.seq, sender)
-    if (found instanceof Refusal) return found.answer
+    if (found instanceof Refusal) return found.response
     // The connection of the listener may have been lost during the lookup.
     if (!versions.hasReached(wanted)) return notThereYet(wanted, limits)
     return found === wanted.text ? null : historyChanged(wanted)
@@ -99,7 +99,7 @@ function parsed(text: string): ParsedVersion | null {
 }
 
 class Refusal {
-  constructor(readonly answer: TextResponse) {}
+  constructor(readonly response: TextResponse) {}
 }
 
 /**
@@ -136,9 +136,9 @@ function historyOf(
         new Refusal(retryLater('DATA_NOT_THERE_YET', 'Too many requests for old versions at once.')),
       )
     }
-    const answer = ask(seq, sender)
-    asked.set(seq, answer)
-    return answer
+    const lookup = ask(seq, sender)
+    asked.set(seq, lookup)
+    return lookup
   }
 }
 

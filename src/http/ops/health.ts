@@ -42,31 +42,31 @@ export function probes(
     const reason = await readiness.reason()
     const age = readiness.age?.()
     const reasons = readiness.degradations?.() ?? []
-    if (reason === null && reasons.length > 0) return statusAnswer('degraded', { reasons, ...age })
-    return reason === null ? statusAnswer('ready', age) : problem('NOT_READY', `${reason}${inWords(age)}`)
+    if (reason === null && reasons.length > 0) return statusResponse('degraded', { reasons, ...age })
+    return reason === null ? statusResponse('ready', age) : problem('NOT_READY', `${reason}${ageSentence(age)}`)
   }
   const probe =
     (read: () => Promise<TextResponse>): PathHandler =>
     async ({ method }) => {
-      const { headers, ...answer } = await answerReadOnly(method, read)
-      return new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+      const { headers, ...response } = await answerReadOnly(method, read)
+      return new EncodedResponse({ ...response, headers: { ...headers, 'cache-control': 'no-store' } })
     }
   const noMetrics = new EncodedResponse(problem('PATH_NOT_FOUND', 'Metrics are not served on this port'))
   return new Map([
     ['/ready', probe(ready)],
-    ['/health', probe(() => Promise.resolve(statusAnswer('alive')))],
+    ['/health', probe(() => Promise.resolve(statusResponse('alive')))],
     [metricsPath, metrics === null ? () => noMetrics : probe(() => answerMetrics(metrics))],
   ])
 }
 
 /** Returns a sentence about the age of the data; empty if it is unknown or zero. */
-function inWords({ dataAgeSeconds = null }: Partial<DataAge> = {}): string {
+function ageSentence({ dataAgeSeconds = null }: Partial<DataAge> = {}): string {
   return dataAgeSeconds === null || dataAgeSeconds === 0
     ? ''
     : ` The data was last known to be current ${dataAgeSeconds} s ago.`
 }
 
-function statusAnswer(status: string, details?: object): TextResponse {
+function statusResponse(status: string, details?: object): TextResponse {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },

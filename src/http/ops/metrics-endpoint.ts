@@ -41,8 +41,8 @@ export function joined(texts: readonly string[]): string {
 export function metricsListener(tell: MetricsEndpoint, limits: HttpLimits): NodeListener {
   const write = createResponseWriter()
   return async (request, response) => {
-    const { headers, ...answer } = requestProblem(request, limits) ?? (await answerTo(request, tell))
-    const whole = new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+    const { headers, ...text } = requestProblem(request, limits) ?? (await answerTo(request, tell))
+    const whole = new EncodedResponse({ ...text, headers: { ...headers, 'cache-control': 'no-store' } })
     await write(response, await negotiate(request, whole, []), senderOf(request, 0))
   }
 }

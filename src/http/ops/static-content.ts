@@ -32,9 +32,13 @@ export function servedOnce(contents: Contents): ReadonlyMap<string, PathHandler>
 export async function preparedFile(file: string, cacheControl?: string): Promise<EncodedResponse> {
   const [body, br, gzip] = await Promise.all([readFile(file), readFile(`${file}.br`), readFile(`${file}.gz`)])
   const type = file.endsWith('.css') ? 'text/css' : 'text/javascript'
-  const answer = { status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body }
+  const response = { status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body }
   const compressed = { br: Promise.resolve(br), gzip: Promise.resolve(gzip) }
-  return new EncodedResponse(cacheControl === undefined ? answer : { ...answer, cacheControl }, undefined, compressed)
+  return new EncodedResponse(
+    cacheControl === undefined ? response : { ...response, cacheControl },
+    undefined,
+    compressed,
+  )
 }
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */

@@ -20,12 +20,12 @@ export interface RequestConnection {
   /**
    * Starts a response after the responses to earlier requests on the connection: otherwise it could be sent after them
    * with an older data version.
-   * @param next resolves in the turn of a response that had to wait: those of many connections may end at once
+   * @param awaitTurn resolves in the turn of a response that had to wait: those of many connections may end at once
    */
   inOrder<Answered>(
     response: ServerResponse,
     answer: () => Answered | Promise<Answered>,
-    next: () => Promise<void>,
+    awaitTurn: () => Promise<void>,
   ): Answered | Promise<Answered>
 }
 

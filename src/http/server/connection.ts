@@ -102,11 +102,11 @@ export class Connection implements RequestConnection {
   inOrder<Answered>(
     response: ServerResponse,
     answer: () => Answered | Promise<Answered>,
-    next: () => Promise<void>,
+    awaitTurn: () => Promise<void>,
   ): Answered | Promise<Answered> {
     // Node assigns the socket to the response that is next to be sent.
     const before = response.socket === null ? this.#unanswered : null
-    const answered = before === null ? answer() : before.then(next).then(answer)
+    const answered = before === null ? answer() : before.then(awaitTurn).then(answer)
     if (answered instanceof Promise) {
       const ended = answered.then(nothing, nothing).then(() => {
         if (this.#unanswered === ended) this.#unanswered = null

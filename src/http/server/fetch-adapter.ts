@@ -23,9 +23,9 @@ export function fetchAdapter(options: AdapterOptions): (request: Request) => Pro
       trace,
       sender,
       readBody: () => fetchedBody(request, limits, (share = new BodyShare(capacity.bodies, exchange.sender))),
-      onDisconnect: (giveUp) => {
-        if (request.signal.aborted) giveUp()
-        else request.signal.addEventListener('abort', giveUp, { once: true })
+      onDisconnect: (cancel) => {
+        if (request.signal.aborted) cancel()
+        else request.signal.addEventListener('abort', cancel, { once: true })
       },
     }
     const outgoing = await Promise.resolve(handle(exchange)).finally(() => share?.release())

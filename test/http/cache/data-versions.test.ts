@@ -302,7 +302,7 @@ describe('Min-Data-Version', () => {
     const limits = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
     const waitFor = versionWaiter(data, () => Promise.resolve(null), report, new Turns(10), limits)
     const leave: (() => void)[] = []
-    const onDisconnect = (giveUp: () => void): void => void leave.push(giveUp)
+    const onDisconnect = (cancel: () => void): void => void leave.push(cancel)
     const isRefused = async (sender: string): Promise<void> => {
       const refused = await waitFor('2.6', sender, onDisconnect)
       expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests are waiting')])

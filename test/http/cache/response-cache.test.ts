@@ -117,15 +117,15 @@ describe('an answer', () => {
       const { promise } = deferred<EncodedResponse>()
       const leaves: Record<'other' | 'own', (() => void)[]> = { other: [], own: [] }
       let givenUp = 0
-      const slow = (onDisconnect: (giveUp: () => void) => void): Promise<EncodedResponse> => {
+      const slow = (onDisconnect: (cancel: () => void) => void): Promise<EncodedResponse> => {
         onDisconnect(() => givenUp++)
         return promise
       }
-      void cache.answer('key', 'b', (giveUp) => leaves.other.push(giveUp), slow)
+      void cache.answer('key', 'b', (cancel) => leaves.other.push(cancel), slow)
       await cache.answer(
         'key',
         sender,
-        (giveUp) => leaves.own.push(giveUp),
+        (cancel) => leaves.own.push(cancel),
         () => made('own', ['a']),
       )
       if (left) for (const leave of leaves.own) leave()
@@ -138,13 +138,13 @@ describe('an answer', () => {
   test('in the making is shared, and given up when all have left who wait for it', async () => {
     const cache = listening()
     const leave: (() => void)[] = []
-    const onDisconnect = (giveUp: () => void): void => void leave.push(giveUp)
+    const onDisconnect = (cancel: () => void): void => void leave.push(cancel)
     let begun = 0
     let givenUp = 0
     const { promise, resolve } = deferred<EncodedResponse>()
-    const make = (whenLeft: (giveUp: () => void) => void): Promise<EncodedResponse> => {
+    const make = (onAllLeft: (cancel: () => void) => void): Promise<EncodedResponse> => {
       begun++
-      whenLeft(() => void givenUp++)
+      onAllLeft(() => void givenUp++)
       return promise
     }
     const both = [cache.answer('key', sender, onDisconnect, make), cache.answer('key', sender, onDisconnect, make)]

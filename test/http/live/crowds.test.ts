@@ -81,7 +81,7 @@ test('a place is taken until the work for its stream has ended, also where the c
   let isWanted = (): boolean => true
   const exchange = {
     request: fromFetch(new Request('http://gateway.test/live/vaults')),
-    onDisconnect: (giveUp: () => void) => void (leave = giveUp),
+    onDisconnect: (cancel: () => void) => void (leave = cancel),
   }
   const reply = openAt(exchange, { sender: 'one', release }, (opening) => {
     isWanted = () => opening.isWanted()

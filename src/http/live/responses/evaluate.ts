@@ -51,7 +51,7 @@ export function createEvaluate({ cache, data, produce, report }: EvaluateOptions
       key,
       liveSender,
       () => undefined,
-      (onDisconnect) => produce(exchange, onDisconnect, respond),
+      (onAllLeft) => produce(exchange, onAllLeft, respond),
     )
     if (errors > 0) reported.set(key, true)
     else if (response.status < 500) reported.delete(key)

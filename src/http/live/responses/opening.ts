@@ -25,7 +25,7 @@ export async function openAt(
   if ('status' in slot) return refuse(request, slot)
   let isWanted = true
   const opened = createStream({ slot, isWanted: () => isWanted }).then(
-    (reply) => ('body' in reply ? refuse(request, reply) : reply),
+    (response) => ('body' in response ? refuse(request, response) : response),
     (error: unknown) => {
       if (error instanceof EvaluationRefused) return refuse(request, overloaded())
       throw error
@@ -40,9 +40,9 @@ export async function openAt(
     void opened.then(release, release)
   })
   try {
-    const reply = await opened
-    if (!('open' in reply)) release()
-    return reply
+    const response = await opened
+    if (!('open' in response)) release()
+    return response
   } catch (error) {
     release()
     throw error

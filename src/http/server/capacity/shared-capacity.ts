@@ -13,14 +13,14 @@ export interface CapacityLimits {
  */
 export interface SharedCapacity {
   /** Responses in production. */
-  readonly answers: Budget
+  readonly responsesInProduction: Budget
   /** Bytes of request bodies. */
   readonly bodies: Budget
 }
 
 /** Creates the shared capacity, with a limit for each kind. */
 export function createSharedCapacity({ answersUnderWay, bodiesBytes }: CapacityLimits): SharedCapacity {
-  return { answers: new Budget(answersUnderWay), bodies: new Budget(bodiesBytes) }
+  return { responsesInProduction: new Budget(answersUnderWay), bodies: new Budget(bodiesBytes) }
 }
 
 /** The bytes of one request body that are in memory. */
