@@ -67,7 +67,7 @@ function cacheKey({ request, body }: Exchange): string | null {
   }
   if (body.length > maxBytes) return null
   const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
-  // HEAD is refused here, so that its response differs from that of GET.
+  // GraphQL refuses HEAD, so that its response differs from that of GET.
   if (method === 'GET' && request.query.has('query') && target.includes(persistedName)) return null
   if (method === 'GET') return ['get', ...types, target].join('\n')
   if (method !== 'POST' || (body.includes(persistedName) && body.includes('"query"'))) return null

@@ -19,7 +19,7 @@ export interface ExecutionError {
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
-/** Result of a document. */
+/** Result of a fixed document. The executor names it `ExecutedDocument`. */
 export interface RouteResult {
   /** JSON text of the requested body; null if it is missing. */
   readonly body: string | null

@@ -4,7 +4,7 @@ import type { ProblemCode } from './problem.ts'
 import type { Schema } from './schemas.ts'
 import { enumText } from './enum-text.ts'
 
-/** The document of a route, and the part of its data that is the body. */
+/** A fixed document, and the part of its data that is the body of a route. The executor names it `FixedDocument`. */
 export interface RouteDocument {
   /** Its text. */
   readonly text: { toString(): string }
@@ -39,7 +39,7 @@ export interface RouteDocumentation {
   readonly isTable?: boolean
 }
 
-/** A path of the interface: its parameters, its document, and the part of the document's data that is the response body. */
+/** A path of the interface: its parameters, its document, and the part of the document's data that is the body. */
 export interface Route {
   /** URL path, in which a segment with a colon is a parameter that sets the variable of the same name; at most one. */
   readonly path: string
@@ -64,7 +64,7 @@ export interface NotFound {
 }
 
 /** Variables of a route's document, by name. */
-export type Variables = Readonly<Record<string, unknown>>
+type Variables = Readonly<Record<string, unknown>>
 
 /** The variant of a route that serves moments in the past. */
 export interface PastRoute<Data> {
@@ -90,9 +90,11 @@ type MayBeNull<Data, Path> = Path extends readonly [infer Key extends keyof Data
     : MayBeNull<Data[Key], Rest>
   : false
 
-/** A route as it is written in the table of routes; the types ensure that `bodyPath` is a path of the document's result. */
-interface RouteDefinition<Data, BodyPath, PastData>
-  extends Pick<Route, 'path' | 'documentation' | 'queryParameters' | 'notFound'> {
+/** A route as it stands in the table of routes; the types ensure that `bodyPath` is a path of the document's result. */
+interface RouteDefinition<Data, BodyPath, PastData> extends Pick<
+  Route,
+  'path' | 'documentation' | 'queryParameters' | 'notFound'
+> {
   /** The document of the present. */
   readonly document: TypedDocumentString<Data, never>
   /** Response keys of the path to the body. */

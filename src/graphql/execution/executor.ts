@@ -36,13 +36,16 @@ export type Subscribed =
     }
   | { readonly errors: readonly GraphQLError[] }
 
-/** A document of the gateway itself, with one operation, and the part of its data that is the body of a response. */
+/**
+ * A fixed document: one of the gateway itself, with one operation, and the part of its data that is the body of a
+ * response. REST, which imports nothing of this layer, names it `RouteDocument`.
+ */
 export interface FixedDocument extends BodySelection {
   /** Its text. */
   readonly text: { toString(): string }
 }
 
-/** Result of a document of the gateway itself, as JSON text. */
+/** Result of a fixed document, as JSON text. REST names it `RouteResult`. */
 export interface ExecutedDocument {
   /** JSON text of the body; null if there is none. */
   readonly body: string | null

@@ -13,8 +13,8 @@ const roundingSeconds = 1
 export type LetEdgesKeep = (request: IncomingRequest, text: TextResponse, origin: Readonly<DataOrigin>) => TextResponse
 
 /**
- * Creates the rule for responses that edges may store: results of GET requests that contain data and no errors. With
- * API keys they are marked as private, because an edge does not check the key.
+ * Creates the rule for responses that edges may store: results of GET and HEAD requests that contain data and no
+ * errors. With API keys they are marked as private, because an edge does not check the key.
  * @param seconds for which an edge may serve a stored response, including its rounding and revalidation
  * @returns null if that is 0: responses remain unchanged
  * @see RFC 9111 (s-maxage), RFC 5861 (stale-while-revalidate, stale-if-error)
@@ -26,11 +26,13 @@ export function edgeRule(seconds: number, isOpen: boolean): LetEdgesKeep | null 
   const shared = `public, max-age=0, s-maxage=${freshSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`
   const cacheControl = isOpen ? shared : 'private, no-cache'
   return (request, text, origin) =>
-    origin.isCacheable && isUnmarkedResult(request, text) ? { ...text, cacheControl, isForEdges: isOpen } : text
+    origin.isCacheable && isReadWithoutCacheControl(request, text)
+      ? { ...text, cacheControl, isForEdges: isOpen }
+      : text
 }
 
 /** Returns whether a response is the result of a GET or HEAD request, without a Cache-Control of its own. */
-function isUnmarkedResult(request: IncomingRequest, { status, cacheControl }: TextResponse): boolean {
+function isReadWithoutCacheControl(request: IncomingRequest, { status, cacheControl }: TextResponse): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   return isRead && status === 200 && cacheControl === undefined
 }

@@ -55,7 +55,8 @@ export function createResponseCache(bytes: number): ResponseCache {
   const productions = new Productions(storeWhenReady)
   const history = new TagHistory()
   const counts = { hits: 0, misses: 0, dropped: 0 }
-  let isEnabled = false
+  /** Whether the cache has a size, and is notified of commits. */
+  let isActive = false
 
   const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytes),
@@ -76,7 +77,7 @@ export function createResponseCache(bytes: number): ResponseCache {
   async function storeWhenReady(key: string, produced: Promise<EncodedResponse>): Promise<EncodedResponse> {
     const changesBefore = history.count
     const response = await produced
-    if (response.status !== 200 || !response.origin.isCacheable || !isEnabled) return response
+    if (response.status !== 200 || !response.origin.isCacheable || !isActive) return response
     const tags = [...response.origin.tags]
     if (history.isUnchanged(tags, changesBefore)) entries.set(key, { response, tags, changesBefore })
     return response
@@ -86,7 +87,7 @@ export function createResponseCache(bytes: number): ResponseCache {
     isEnabled: bytes > 0,
 
     answer(key, sender, onDisconnect, start) {
-      if (key === null || !isEnabled) return start(onDisconnect)
+      if (key === null || !isActive) return start(onDisconnect)
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.response
@@ -99,7 +100,7 @@ export function createResponseCache(bytes: number): ResponseCache {
     },
 
     listening(isListening) {
-      isEnabled = isListening && bytes > 0
+      isActive = isListening && bytes > 0
       history.forget()
       productions.clear()
       entries.clear()

@@ -50,7 +50,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 
   /**
    * Produces the first response of a vault, so that an error is sent as a status before the stream starts. It is
-   * skipped if streams follow the vault already. The followed response is then taken from the response cache.
+   * skipped if streams follow the vault already. The response cache then has it for the followed response.
    * @returns the response if it refuses the stream
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {

@@ -129,7 +129,7 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
       staleFrame,
     }
-    // Evaluated first, so that an error is sent as a status; the followed response is then taken from the response cache.
+    // Evaluated first, so that an error is sent as a status; the response cache then has it for the followed response.
     const firstEvaluation = responses.isUpToDate(key)
       ? null
       : responses.evaluateFirst(exchange.sender, isWanted, followedQuery.evaluate)
