@@ -182,11 +182,11 @@ function settleEach(
     request.settle({ status: 'fulfilled', value: { rows: rowsOfKeys(request.keys, byKey), version } })
 }
 
-function groupByKey(rows: readonly unknown[], column: string): ReadonlyMap<string, unknown[]> {
+function groupByKey(rows: readonly unknown[], keyProperty: string): ReadonlyMap<string, unknown[]> {
   const byKey = new Map<string, unknown[]>()
   let newest: { readonly key: string; readonly rows: unknown[] } | undefined
   for (const row of rows) {
-    const key = (row as Readonly<Record<string, string>>)[column] ?? ''
+    const key = (row as Readonly<Record<string, string>>)[keyProperty] ?? ''
     // Rows of one key are mostly adjacent, and comparing two keys is cheaper than a lookup.
     if (key !== newest?.key) {
       newest = { key, rows: byKey.get(key) ?? [] }

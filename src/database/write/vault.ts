@@ -8,7 +8,7 @@ import type { Statement, Transaction } from '../database.ts'
 import { appendSet, bytesOrNull, selectList, updateSet } from './sets.ts'
 import { type HistoryProgress, progressColumns, progressRow, toProgress } from './vaults/history-progress.ts'
 
-/** A vault as it is stored. */
+/** A vault as the projector uses it: its columns as domain values. */
 export interface VaultRecord {
   /** Id in the database. */
   readonly id: number

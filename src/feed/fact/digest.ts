@@ -31,11 +31,11 @@ function canonicalFact(fact: Fact): string {
 
 /** Returns the same text as `canonical`, in a quarter of the time: nearly all facts are marks. */
 function canonicalMark({ ts, vault, valueUsd, prices, positions, fees, highWaterValueUsd }: MarkFact): string {
-  const told = fees === undefined ? '' : `"fees":${canonical(fees)},`
+  const summary = fees === undefined ? '' : `"fees":${canonical(fees)},`
   const highWater = highWaterValueUsd === undefined ? '' : `"highWaterValueUsd":"${highWaterValueUsd.toJSON()}",`
   const shown = positions.map(canonicalPosition).join(',')
   const end = `"prices":${canonical(prices)},"ts":${ts},"valueUsd":"${valueUsd.toJSON()}","vault":"${vault}"`
-  return `{${told}${highWater}"kind":"mark","positions":[${shown}],${end}}`
+  return `{${summary}${highWater}"kind":"mark","positions":[${shown}],${end}}`
 }
 
 function canonicalPosition({ id, pool, range, ticks, pendingRewardsUsd }: MarkFact['positions'][number]): string {

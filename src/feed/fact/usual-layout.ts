@@ -14,10 +14,10 @@ export function parseUsualLayout(line: string): unknown {
   const prices = end === '}' ? {} : pricesIn(layout)
   const feesBefore = layout.read(fees)
   const positions = positionsIn(layout)
-  const told = feesBefore ?? layout.read(fees)
+  const statedFees = feesBefore ?? layout.read(fees)
   if (prices === null || positions === null || !layout.isAtEnd(layout.read(close))) return undefined
   const mark = { kind: 'mark', ts: Number(ts), vault, valueUsd, prices, positions }
-  return told === null ? mark : { ...mark, fees: feesOf(told) }
+  return statedFees === null ? mark : { ...mark, fees: feesOf(statedFees) }
 }
 
 /** Maximum length of a line: strings of the fact are slices of the line, and retain all of it in memory. */

@@ -14,8 +14,8 @@ type MarkPosition = MarkFact['positions'][number]
  */
 export function readUsualMark(value: unknown): MarkFact | null {
   if (!isPlainObject(value) || value['kind'] !== 'mark') return null
-  const told = toldKey(value)
-  if (told === null || !hasOnly(told === '' ? 6 : 7, value)) return null
+  const feesKey = feesKeyOf(value)
+  if (feesKey === null || !hasOnly(feesKey === '' ? 6 : 7, value)) return null
   const ts = integer(value['ts'], 0, maxUnixTime)
   const vault = address(value['vault'])
   const valueUsd = usd(value['valueUsd'])
@@ -23,14 +23,14 @@ export function readUsualMark(value: unknown): MarkFact | null {
   const [prices, positions] = [pricesOf(value['prices']), positionsOf(value['positions'])]
   if (prices === null || positions === null) return null
   const read = { kind: 'mark' as const, ts, vault, valueUsd, prices, positions }
-  if (told === '') return read
+  if (feesKey === '') return read
   const [fees, highWaterValueUsd] = [feesOf(value['fees']), usd(value['highWaterValueUsd'])]
-  if (told === 'fees') return fees === null ? null : { ...read, fees }
+  if (feesKey === 'fees') return fees === null ? null : { ...read, fees }
   return highWaterValueUsd === null ? null : { ...read, highWaterValueUsd }
 }
 
 /** Returns the key by which a mark states fees, empty where it states none; null where it has both keys, which is bad. */
-function toldKey(value: Entries): 'fees' | 'highWaterValueUsd' | '' | null {
+function feesKeyOf(value: Entries): 'fees' | 'highWaterValueUsd' | '' | null {
   if (value['fees'] === undefined) return value['highWaterValueUsd'] === undefined ? '' : 'highWaterValueUsd'
   return value['highWaterValueUsd'] === undefined ? 'fees' : null
 }

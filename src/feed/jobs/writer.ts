@@ -102,13 +102,13 @@ async function writePart(
 ): Promise<AppliedPart> {
   limitLockWait(transaction)
   // Reads the newest commit last, so that it covers everything that the lines are compared with.
-  const [isThere, { known, figures }, head] = await Promise.all([
+  const [isThere, { state, figures }, head] = await Promise.all([
     base === null || hasCommit(transaction, base),
     loadBatchState(transaction, factsOf(batch)),
     readLogHead(transaction),
   ])
   if (!isThere) throw new CommitsLost(null)
-  const { projection, outcomes } = await project(transaction, known, batch, { skipBad, clockSeconds })
+  const { projection, outcomes } = await project(transaction, state, batch, { skipBad, clockSeconds })
   const nonce = commitNonce()
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
   await gate(outcomes)

@@ -17,7 +17,7 @@ import { OwnerSizes } from './owner-size.ts'
 export async function loadBatchState(
   transaction: Transaction,
   facts: readonly Fact[],
-): Promise<{ known: BatchState; figures: readonly FiguresState[] }> {
+): Promise<{ state: BatchState; figures: readonly FiguresState[] }> {
   const ofKind = <Kind extends FactKind>(kind: Kind) =>
     facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
   const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]
@@ -63,8 +63,8 @@ export async function loadBatchState(
   }
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]))
   const ownerSizes = new OwnerSizes(smallVaults)
-  const known = { strategies: strategies.ids, vaults: byAddress, newIds, ownerSizes, tallies, digests }
-  return { known, figures }
+  const state = { strategies: strategies.ids, vaults: byAddress, newIds, ownerSizes, tallies, digests }
+  return { state, figures }
 }
 
 /** Returns the marks that may be known: a known mark has an equity point, and no point is newer than `equityAt`. */
@@ -75,7 +75,7 @@ function marksNotNewerThan(vaults: readonly VaultRecord[], marks: readonly MarkF
 
 /** Returns whether the read model contains all of these facts, with the chains of vaults, which digests leave out. */
 export async function areKnown(transaction: Transaction, facts: readonly Fact[]): Promise<boolean> {
-  const { digests, vaults } = (await loadBatchState(transaction, facts)).known
+  const { digests, vaults } = (await loadBatchState(transaction, facts)).state
   const hasChain = (fact: Fact): boolean =>
     fact.kind !== 'vault' || fact.chainId === undefined || vaults.get(fact.vault)?.chainId === fact.chainId
   return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact) && hasChain(fact))

@@ -32,8 +32,8 @@ export interface Changes {
   readonly opened: Set<string>
   /** Owners, by vault and time. */
   readonly owners: Map<string, RecordedOwner>
-  /** Changed vaults by address, with the properties by which they were counted before; null for opened vaults. */
-  readonly countedBefore: Map<string, CountedVault | null>
+  /** Changed vaults by address. Value: how a vault was counted before the batch; null where it is new. */
+  readonly changedVaults: Map<string, CountedVault | null>
   /** Vaults whose benchmark a flow has changed. */
   readonly benchmarkChanged: Set<string>
   /** Points and days by address. */
@@ -53,7 +53,7 @@ export function noChanges(): Changes {
     screens: [],
     opened: new Set(),
     owners: new Map(),
-    countedBefore: new Map(),
+    changedVaults: new Map(),
     benchmarkChanged: new Set(),
     series: new Map(),
     events: [],

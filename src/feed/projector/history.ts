@@ -42,14 +42,14 @@ export function recordFactInHistory(
     history.changedAt === ts ||
     before.state.suspension !== state.suspension ||
     (!hasPoint && before.state.phase !== state.phase) ||
-    !isSameOfFees(before.fees, fees)
+    !hasSameStoredFees(before.fees, fees)
   if (!isChanged) return after
   vaultChanges.set(`${after.address} ${ts}`, { vaultId, ts, state, fees })
   return { ...after, history: { ...history, changedAt: ts } }
 }
 
 /** Compares the fee values that a stored change holds; values that equity points hold are ignored. */
-function isSameOfFees(one: VaultFees, other: VaultFees): boolean {
+function hasSameStoredFees(one: VaultFees, other: VaultFees): boolean {
   return (
     one.isStated === other.isStated &&
     one.isHighWaterStated === other.isHighWaterStated &&

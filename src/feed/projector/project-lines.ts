@@ -30,17 +30,17 @@ export interface BadLineRules {
 const linesPerTurn = 500
 
 /**
- * Folds lines into changes of the known state, up to the first bad line unless bad lines are skipped. Writes settled points in
+ * Folds lines into changes of the state, up to the first bad line unless bad lines are skipped. Writes settled points in
  * between, so that the database stores them while further lines are projected.
  * @throws {ClockBehind} when a new fact is ahead of the clock, and that is known to be wrong
  */
 export async function project(
   transaction: Transaction,
-  known: BatchState,
+  state: BatchState,
   batch: readonly BatchLine[],
   { skipBad, clockSeconds }: BadLineRules,
 ): Promise<ProjectedLines> {
-  const projection = new Projection(known)
+  const projection = new Projection(state)
   const outcomes: LineOutcome[] = []
   let position: FeedPosition | undefined
   for (const line of batch) {

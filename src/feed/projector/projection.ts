@@ -20,8 +20,8 @@ export class Projection {
 
   readonly tallies: LedgerTallies
 
-  constructor(readonly known: BatchState) {
-    this.tallies = new LedgerTallies(known.tallies)
+  constructor(readonly state: BatchState) {
+    this.tallies = new LedgerTallies(state.tallies)
   }
 
   /** Returns whether a fact with these contents is known. */
@@ -39,16 +39,16 @@ export class Projection {
     if (knownDigest === digest) return fact.kind === 'vault' && this.#addChain(fact)
     if (knownDigest !== undefined) throw new ConflictingFact(identifyingKey[fact.kind], identityOf(fact))
     this.#applyNew(fact, digest)
-    if (fact.kind !== 'mark') this.known.digests.set(identityOf(fact), digest)
+    if (fact.kind !== 'mark') this.state.digests.set(identityOf(fact), digest)
     return true
   }
 
   /** Returns the digest of the known fact with this identity; undefined where there is none, as for marks newer than all points. */
   #knownDigest(fact: Fact): string | undefined {
-    if (fact.kind !== 'mark') return this.known.digests.get(identityOf(fact))
+    if (fact.kind !== 'mark') return this.state.digests.get(identityOf(fact))
     const { vault, ts } = fact
-    if (ts > (this.known.vaults.get(vault)?.equityAt ?? -1)) return undefined
-    return this.known.digests.get(identityOf(fact)) ?? addedMark(this.changes.series.get(vault), ts)
+    if (ts > (this.state.vaults.get(vault)?.equityAt ?? -1)) return undefined
+    return this.state.digests.get(identityOf(fact)) ?? addedMark(this.changes.series.get(vault), ts)
   }
 
   #applyNew(fact: Fact, digest: string): void {
@@ -60,7 +60,7 @@ export class Projection {
       case 'vault':
         return this.#open(fact, digest)
       case 'owner':
-        return this.#own(fact, digest)
+        return this.#changeOwner(fact, digest)
       case 'mark':
         return this.#mark(fact, digest)
       case 'event':
@@ -69,19 +69,19 @@ export class Projection {
   }
 
   #publish({ kind: _, ...strategy }: StrategyFact, digest: string): void {
-    this.known.strategies.add(strategy.id)
+    this.state.strategies.add(strategy.id)
     this.changes.strategies.push({ ...strategy, digest })
   }
 
   #screen({ kind: _, ...screen }: ScreenFact, digest: string): void {
-    const unknown = Object.keys(screen.strategies).find((id) => !this.known.strategies.has(id))
+    const unknown = Object.keys(screen.strategies).find((id) => !this.state.strategies.has(id))
     if (unknown !== undefined) throw new UnknownStrategy(`strategies.${unknown}`, unknown)
     this.changes.screens.push({ ...screen, digest })
   }
 
   #open({ vault: address, owner, strategy, ts, chainId }: VaultFact, digest: string): void {
-    if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
-    const id = this.known.newIds.get(address)
+    if (!this.state.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
+    const id = this.state.newIds.get(address)
     // A stored vault gets no id: it was stored between the read of known vaults and the reservation.
     if (id === undefined) throw new WriteConflict('another writer has opened the vault')
     this.changes.opened.add(address)
@@ -101,7 +101,7 @@ export class Projection {
       ledgerBlock: null,
       ledgerInOrder: true,
       updatedAt: ts,
-      ownerIsLarge: this.known.ownerSizes.add(owner),
+      ownerIsLarge: this.state.ownerSizes.add(owner),
       history: { since: ts, markedAt: null, changedAt: null, layoutDigest: null },
     })
   }
@@ -109,18 +109,18 @@ export class Projection {
   /** Records the chain of a known vault whose fact had none before. */
   #addChain(fact: VaultFact): boolean {
     const { vault: address, chainId } = fact
-    const vault = this.known.vaults.get(address)
+    const vault = this.state.vaults.get(address)
     if (vault === undefined || chainId === undefined || vault.chainId === chainId) return false
     if (vault.chainId !== null) throw new ConflictingFact(identifyingKey.vault, identityOf(fact))
     this.#replaceVault({ ...vault, chainId })
     return true
   }
 
-  #own(fact: OwnerFact, digest: string): void {
+  #changeOwner(fact: OwnerFact, digest: string): void {
     const { ts, owner } = fact
     const vault = this.#vaultOf(fact)
     this.changes.owners.set(`${vault.address} ${ts}`, { vaultId: vault.id, ts, owner, digest })
-    this.#replaceVault({ ...vault, owner, ownerIsLarge: this.known.ownerSizes.move(vault, owner), updatedAt: ts })
+    this.#replaceVault({ ...vault, owner, ownerIsLarge: this.state.ownerSizes.move(vault, owner), updatedAt: ts })
   }
 
   #mark(fact: MarkFact, digest: string): void {
@@ -173,7 +173,7 @@ export class Projection {
   }
 
   #vaultOf({ vault: address, ts }: OwnerFact | MarkFact | EventFact): VaultRecord {
-    const vault = this.known.vaults.get(address)
+    const vault = this.state.vaults.get(address)
     if (vault === undefined) throw new UnknownVault(address)
     if (ts < vault.updatedAt) throw new OutOfOrder(ts, vault.updatedAt)
     return vault
@@ -181,17 +181,17 @@ export class Projection {
 
   /** Replaces the state of a vault. At the first change in a batch, saves the properties by which it was counted before. */
   #replaceVault(vault: VaultRecord): void {
-    const { countedBefore } = this.changes
-    const before = this.known.vaults.get(vault.address)
-    if (!countedBefore.has(vault.address))
-      countedBefore.set(vault.address, before === undefined ? null : countedBy(before))
-    this.known.vaults.set(vault.address, vault)
+    const { changedVaults } = this.changes
+    const before = this.state.vaults.get(vault.address)
+    if (!changedVaults.has(vault.address))
+      changedVaults.set(vault.address, before === undefined ? null : countedBy(before))
+    this.state.vaults.set(vault.address, vault)
   }
 
   /** Replaces the state of a vault after a flow or mark, and adds its equity point. */
   #replaceVaultAndAddPoint(vault: VaultRecord, mark: RecordedMark | null): void {
     const { id: vaultId, address, state, fees, history, updatedAt: ts } = vault
-    const before = this.known.vaults.get(address)
+    const before = this.state.vaults.get(address)
     let series = this.changes.series.get(address)
     if (series === undefined) this.changes.series.set(address, (series = noSeriesChanges(vault, before)))
     this.#replaceVault(vault)
@@ -206,7 +206,8 @@ interface RecordedMark {
   readonly positions: readonly RecordedPosition[]
 }
 
-function feesAfterMark(fees: VaultFees, state: VaultState, { fees: told, highWaterValueUsd }: MarkFact): VaultFees {
-  const after = told === undefined ? feesAfter(fees, state) : statedFees(told)
+function feesAfterMark(fees: VaultFees, state: VaultState, mark: MarkFact): VaultFees {
+  const { fees: statedSummary, highWaterValueUsd } = mark
+  const after = statedSummary === undefined ? feesAfter(fees, state) : statedFees(statedSummary)
   return highWaterValueUsd === undefined ? after : withStatedHighWater(after, state, highWaterValueUsd)
 }

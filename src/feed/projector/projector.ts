@@ -11,7 +11,7 @@ import { areKnown, loadBatchState } from './batch-state.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { project } from './project-lines.ts'
 import type { Projection } from './projection.ts'
-import { countChanges, saveChanges, refreshStrategies } from './save-changes.ts'
+import { cacheTagsOf, countChanges, refreshStrategies, saveChanges } from './save-changes.ts'
 import { changedStrategyDays } from './series.ts'
 
 /** Options of {@link applyBatch}. */
@@ -90,12 +90,12 @@ async function applyInTransaction(
   batch: readonly BatchLine[],
   { skipBad, nowSeconds, beforeCommit, expected }: BatchOptions,
 ): Promise<AppliedBatch> {
-  const [stored, { known, figures }] = await Promise.all([
+  const [stored, { state, figures }] = await Promise.all([
     lockFeedPosition(transaction, feed),
     loadBatchState(transaction, factsOf(batch)),
   ])
   const rules = { skipBad, clockSeconds: nowSeconds?.() }
-  const { projection, outcomes, position } = await project(transaction, known, batch, rules)
+  const { projection, outcomes, position } = await project(transaction, state, batch, rules)
   await requireExpectedState(expected, {
     stored,
     position,
@@ -133,9 +133,11 @@ export async function saveSharedRows(
   figures: readonly FiguresState[],
   commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
 ): Promise<boolean> {
-  const days = sumDays(changedStrategyDays(projection.changes.series.values()))
-  const tags = await refreshStrategies(transaction, projection, figures, days)
-  if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: projection.changes.events.length })
+  const { changes } = projection
+  const days = sumDays(changedStrategyDays(changes.series.values()))
+  const hasNewFigures = await refreshStrategies(transaction, projection, figures, days)
+  const tags = cacheTagsOf(changes, hasNewFigures)
+  if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: changes.events.length })
   saveVaultTallies(transaction, countChanges(projection))
   addToStrategyDays(transaction, days)
   return tags.length > 0

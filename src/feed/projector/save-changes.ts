@@ -36,10 +36,10 @@ export function saveSettledPoints(transaction: Transaction, { changes }: Project
 /** Writes the rows that a batch changes, except points that are already written and the figures of strategies. */
 export async function saveChanges(
   transaction: Transaction,
-  { known, changes, tallies }: Projection,
+  { state, changes, tallies }: Projection,
   nonce: string,
 ): Promise<void> {
-  const touched = [...changes.countedBefore.keys()].map((address) => known.vaults.get(address) as VaultRecord)
+  const touched = [...changes.changedVaults.keys()].map((address) => state.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
   saveVaults(
@@ -60,7 +60,7 @@ export async function saveChanges(
   savePages(
     transaction,
     Array.from(changes.series, ([address, { vaultId, pointsBefore }]) => {
-      return { vaultId, pointsBefore, points: (known.vaults.get(address) as VaultRecord).pointCount }
+      return { vaultId, pointsBefore, points: (state.vaults.get(address) as VaultRecord).pointCount }
     }),
   )
   saveDays(
@@ -78,27 +78,32 @@ export async function saveChanges(
  * Refreshes the figures of the strategies that a batch affects. Locks these strategies against other writers, so it runs
  * after {@link saveChanges}.
  * @param days changes of days that are not stored yet
- * @returns cache tags of everything that the batch has changed
+ * @returns whether figures were refreshed
  */
 export async function refreshStrategies(
   transaction: Transaction,
   { changes }: Projection,
   figures: readonly FiguresState[],
   days: readonly ChangedStrategyDay[],
-): Promise<CacheTag[]> {
+): Promise<boolean> {
   const stale = await lockStrategies(transaction, figures, changedDays(changes))
   await refreshFigures(transaction, stale, days)
-  const isScreened = changes.screens.length > 0
-  return changedTags([...changes.countedBefore.keys()], {
-    catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
+  return stale.size > 0
+}
+
+/** Returns the cache tags of everything that a batch changes; none where no response can change. */
+export function cacheTagsOf({ changedVaults, strategies, screens }: Changes, hasNewFigures: boolean): CacheTag[] {
+  const isScreened = screens.length > 0
+  return changedTags([...changedVaults.keys()], {
+    catalogue: strategies.length > 0 || isScreened || hasNewFigures,
     universe: isScreened,
   })
 }
 
 /** Returns the properties by which each changed vault is counted, before and after the batch. */
-export function countChanges({ known, changes }: Projection): CountChange[] {
-  return Array.from(changes.countedBefore, ([address, before]) => {
-    return { before, after: countedBy(known.vaults.get(address) as VaultRecord) }
+export function countChanges({ state, changes }: Projection): CountChange[] {
+  return Array.from(changes.changedVaults, ([address, before]) => {
+    return { before, after: countedBy(state.vaults.get(address) as VaultRecord) }
   })
 }
 
