@@ -12,7 +12,7 @@ import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { resultText } from '../../src/graphql/execution/compiler/json-text.ts'
 import { OperationRun } from '../../src/graphql/execution/consistent-reads.ts'
-import type { Context } from '../../src/graphql/execution/context.ts'
+import type { ResolverContext } from '../../src/graphql/execution/context.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { defaultQueryLimits } from '../../src/limits.ts'
@@ -20,7 +20,7 @@ import { addressesOf, fillLargeWorld } from '../reliability/large-world.ts'
 import { workloads } from './speed/workloads.ts'
 
 /** Runs an operation and serializes its result. */
-type Run = (context: Context) => Promise<string>
+type Run = (context: ResolverContext) => Promise<string>
 
 interface Contestant {
   readonly name: string
@@ -114,7 +114,7 @@ async function microsecondsOf(run: Run): Promise<number> {
   return (user + system) / count
 }
 
-function contextFor(): Context {
+function contextFor(): ResolverContext {
   const request = { report: () => 'bench', sender: 'bench' }
   return new OperationRun(reader, request, {}).context
 }

@@ -1,7 +1,7 @@
 import { Canceller, throwIfCancelled } from '../../database/cancellation.ts'
 import type { Read, Reader, Snapshots, Value, VersionedReader } from '../../database/database.ts'
 import { admissionLimits } from '../../limits.ts'
-import { type Context, type ContextOptions, noProblems, type RequestContext, unknownData } from './context.ts'
+import { type ContextOptions, noProblems, type RequestContext, type ResolverContext, unknownData } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
 export type ConsistentDatabase = VersionedReader & Snapshots
@@ -18,7 +18,7 @@ export interface ConsistentReadsOptions extends ContextOptions {
 export type RunConsistently = <Result>(request: RequestContext, execute: Execute<Result>) => Promise<Result>
 
 /** Executes an operation in a context. */
-type Execute<Result> = (context: Context) => Promise<Result>
+type Execute<Result> = (context: ResolverContext) => Promise<Result>
 
 /**
  * Creates consistent reads. In the first run each statement, also a batch shared by requests, has its own snapshot and
@@ -52,7 +52,7 @@ const addressLength = 42
  * records cache tags and versions, and limits how many reads the operation runs at a time.
  */
 export class OperationRun implements Reader {
-  readonly context: Context
+  readonly context: ResolverContext
   /** Data version of the first read that had one; null before it. */
   version: string | null = null
   /** Whether all reads had that version. */
@@ -73,7 +73,7 @@ export class OperationRun implements Reader {
     this.#reader = reader
     this.#request = request
     this.#onStatement = onStatement
-    this.context = { database: this, data, origin, feeds, onBatch, loaders: new Map() }
+    this.context = { reader: this, data, origin, feeds, onBatch, loaders: new Map() }
   }
 
   /** Executes the operation, once, and then cancels the reads that it no longer waits for. */

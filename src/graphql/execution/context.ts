@@ -63,9 +63,10 @@ export const noProblems: FeedProblems = { stopped: [], waiting: [], setAside: []
 /** Called with the number of keys in each batch of a loader. */
 export type OnBatch = (loader: string, keys: number) => void
 
-/** The context of resolvers: the database, and the DataLoaders of one run of an operation. */
-export interface Context {
-  readonly database: Reader
+/** The context of resolvers: the reader and the DataLoaders of one run of an operation. */
+export interface ResolverContext {
+  /** The run itself: it records the tags and the version of each read. */
+  readonly reader: Reader
   readonly onBatch?: OnBatch | undefined
   /** State of the data before the first read, so that no data in the response is older. */
   readonly data: DataState
@@ -81,7 +82,7 @@ export interface Context {
 /** Called when a statement has ended, with its duration in seconds and whether it succeeded. */
 export type OnStatement = (name: string, seconds: number, hasSucceeded: boolean) => void
 
-/** The part of the context that all requests share, besides the database. */
+/** The part of the context that all requests share. */
 export interface ContextOptions {
   readonly onBatch?: OnBatch | undefined
   /** Receives durations that include the wait for a connection. */

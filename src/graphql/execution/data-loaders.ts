@@ -1,16 +1,16 @@
 import DataLoader from 'dataloader'
 import type { Reader } from '../../database/database.ts'
-import type { Context } from './context.ts'
+import type { ResolverContext } from './context.ts'
 
 /** Reads the values of these keys; a key without a value may be absent from the result, a failed key has its error. */
 export type BatchRead<Key, Args, Value> = (
-  database: Reader,
+  reader: Reader,
   keys: readonly Key[],
   args: Args,
 ) => Promise<ReadonlyMap<Key, Value | Error>>
 
 /** Loads the value of one key; concurrent loads of one request with equal arguments are batched into one read. */
-export type Load<Key, Args, Value> = (context: Context, key: Key, args: Args) => Promise<Value | undefined>
+export type Load<Key, Args, Value> = (context: ResolverContext, key: Key, args: Args) => Promise<Value | undefined>
 
 /**
  * Creates a batching loader (DataLoader).
@@ -23,14 +23,14 @@ export function createLoader<Key, Args, Value>(
   type ByArgs = Map<string, DataLoader<Key, Value | undefined>>
 
   async function readBatch(
-    { database, onBatch }: Context,
+    { reader, onBatch }: ResolverContext,
     keys: readonly Key[],
     args: Args,
   ): Promise<(Value | Error | undefined)[]> {
     if (name !== null) onBatch?.(name, keys.length)
     const results: (Value | Error | undefined)[] = []
     try {
-      const values = await read(database, keys, args)
+      const values = await read(reader, keys, args)
       for (const key of keys) results.push(values.get(key))
       return results
     } catch (error) {
@@ -58,11 +58,11 @@ const whole = 'whole'
  * if it fails.
  */
 export function createWholeLoader<Args, Value>(
-  read: (database: Reader, args: Args) => Promise<Value>,
-): (context: Context, args: Args) => Promise<Value> {
+  read: (reader: Reader, args: Args) => Promise<Value>,
+): (context: ResolverContext, args: Args) => Promise<Value> {
   const load = createLoader<typeof whole, Args, { readonly value: Value }>(
     null,
-    async (database, _, args) => new Map([[whole, { value: await read(database, args) }]]),
+    async (reader, _, args) => new Map([[whole, { value: await read(reader, args) }]]),
   )
   return async (context, args) => ((await load(context, whole, args)) as { readonly value: Value }).value
 }

@@ -19,7 +19,7 @@ import { TooLong } from './compiler/compiled-run.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import type { CompiledOperation } from './compiler/output-writer.ts'
 import { conditionsOf, includes } from './compiler/conditions.ts'
-import type { Context } from './context.ts'
+import type { ResolverContext } from './context.ts'
 import type { OperationCost, QueryCost, QuerySize } from './cost/query-cost.ts'
 import type { FallbackQueue } from './fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
@@ -138,7 +138,7 @@ export class PreparedOperation {
   async run(
     coerced: Variables,
     { variables, body, event }: RunParams,
-    contextValue: Context,
+    contextValue: ResolverContext,
     signal: Cancellation | undefined,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {

@@ -12,7 +12,7 @@ import type {
   StrategyRow,
   VaultRow,
 } from '../../database/read/rows.ts'
-import type { Context } from '../execution/context.ts'
+import type { ResolverContext } from '../execution/context.ts'
 
 /** Row types of the models: the loaders return these, not Prisma's types. */
 interface Rows {
@@ -43,7 +43,7 @@ type Scalars = {
 }
 
 export const builder = new SchemaBuilder<{
-  Context: Context
+  Context: ResolverContext
   PrismaTypes: ServedTypes
   Scalars: Scalars
   DefaultFieldNullability: false

@@ -14,8 +14,8 @@ interface SeriesArguments extends Window {
 
 const loadEquity = createLoader(
   'equity',
-  async (database, vaults: readonly string[], { points, by, ...window }: SeriesArguments) => {
-    const rows = await readEquity(database, vaults, window, points, by)
+  async (reader, vaults: readonly string[], { points, by, ...window }: SeriesArguments) => {
+    const rows = await readEquity(reader, vaults, window, points, by)
     return groupRowsByKey(vaults, rows, (row) => row.vaultAddress)
   },
 )

@@ -16,17 +16,17 @@ import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
 import { NodeInterface } from './node/node-interface.ts'
 
-const loadRows = createLoader('ledger', async (database, vaults: readonly string[], page: LedgerPage) =>
-  groupRowsByKey(vaults, await readLedger(database, vaults, page), (row) => row.vaultAddress),
+const loadRows = createLoader('ledger', async (reader, vaults: readonly string[], page: LedgerPage) =>
+  groupRowsByKey(vaults, await readLedger(reader, vaults, page), (row) => row.vaultAddress),
 )
 
-const loadCount = createLoader('ledger counts', async (database, vaults: readonly string[], filter: LedgerFilter) => {
-  const counts = await countLedger(database, vaults, filter)
+const loadCount = createLoader('ledger counts', async (reader, vaults: readonly string[], filter: LedgerFilter) => {
+  const counts = await countLedger(reader, vaults, filter)
   return new Map(counts.map(({ vault, count }) => [vault, count]))
 })
 
-export const loadLedgerRow = createLoader('ledger rows', async (database, keys: readonly LedgerRowKey[]) => {
-  const rows = await readLedgerRows(database, keys)
+export const loadLedgerRow = createLoader('ledger rows', async (reader, keys: readonly LedgerRowKey[]) => {
+  const rows = await readLedgerRows(reader, keys)
   const byId = new Map(rows.map((row) => [idOf(row), row]))
   return new Map(
     keys.flatMap((key) => {

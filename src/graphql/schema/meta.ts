@@ -4,7 +4,7 @@ import type { DataState, SetAsideReport } from '../execution/context.ts'
 import { shortNames } from '../feed-names.ts'
 import { createWholeLoader } from '../execution/data-loaders.ts'
 
-const loadFeeds = createWholeLoader((database) => readFeedStates(database))
+const loadFeeds = createWholeLoader((reader) => readFeedStates(reader))
 
 interface ServedFeed extends FeedState {
   readonly isStopped: boolean

@@ -4,16 +4,16 @@ import { builder } from './builder.ts'
 import { groupRowsByKey, createLoader, createWholeLoader } from '../execution/data-loaders.ts'
 import { NodeInterface } from './node/node-interface.ts'
 
-export const loadStrategy = createLoader('strategies', async (database, ids: readonly string[]) => {
-  const strategies = await readStrategies(database, ids)
+export const loadStrategy = createLoader('strategies', async (reader, ids: readonly string[]) => {
+  const strategies = await readStrategies(reader, ids)
   return new Map(strategies.map((strategy) => [strategy.id, strategy]))
 })
 
-const loadPairs = createLoader('strategy pairs', async (database, ids: readonly string[]) =>
-  groupRowsByKey(ids, await readStrategyPairs(database, ids), (pair) => pair.strategyId),
+const loadPairs = createLoader('strategy pairs', async (reader, ids: readonly string[]) =>
+  groupRowsByKey(ids, await readStrategyPairs(reader, ids), (pair) => pair.strategyId),
 )
 
-const loadCatalogue = createWholeLoader((database) => readCatalogue(database))
+const loadCatalogue = createWholeLoader((reader) => readCatalogue(reader))
 
 const StrategyPair = builder.prismaObject('StrategyPair', {
   description: 'A pair that a strategy would plant into at this moment.',

@@ -5,7 +5,7 @@ import { createWholeLoader } from '../execution/data-loaders.ts'
 
 const loadAssets = createWholeLoader(readAssets)
 const loadPairs = createWholeLoader(readPairs)
-const loadScreenedAt = createWholeLoader((database) => readScreenedAt(database))
+const loadScreenedAt = createWholeLoader((reader) => readScreenedAt(reader))
 
 const AssetCategory = builder.enumType('AssetCategory', {
   description: 'Kind of the asset.',

@@ -4,18 +4,18 @@ import { readVaults } from '../../database/read/vault.ts'
 import { HistoryNotKept } from '../../domain/errors.ts'
 import { vaultGlobalId } from '../../domain/identity/global-id.ts'
 import { builder } from './builder.ts'
-import type { Context } from '../execution/context.ts'
+import type { ResolverContext } from '../execution/context.ts'
 import { createLoader } from '../execution/data-loaders.ts'
 import { NodeInterface } from './node/node-interface.ts'
 import { loadPositionsOf, PositionType } from './vault-state/position.ts'
 
-export const loadVault = createLoader('vaults', async (database, addresses: readonly string[]) => {
-  const vaults = await readVaults(database, addresses)
+export const loadVault = createLoader('vaults', async (reader, addresses: readonly string[]) => {
+  const vaults = await readVaults(reader, addresses)
   return new Map(vaults.map((vault) => [vault.address, vault]))
 })
 
-const loadStateAt = createLoader('vaults at', async (database, addresses: readonly string[], at: number) =>
-  readVaultsAt(database, addresses, at),
+const loadStateAt = createLoader('vaults at', async (reader, addresses: readonly string[], at: number) =>
+  readVaultsAt(reader, addresses, at),
 )
 
 /**
@@ -24,7 +24,7 @@ const loadStateAt = createLoader('vaults at', async (database, addresses: readon
  * @throws {HistoryNotKept} if its state at that time is not stored
  */
 export async function loadVaultAt(
-  context: Context,
+  context: ResolverContext,
   address: string,
   at: number | null | undefined,
 ): Promise<VaultRow | undefined> {
@@ -34,8 +34,8 @@ export async function loadVaultAt(
   return found
 }
 
-const loadHistoryStart = createLoader('history starts', async (database, addresses: readonly string[]) => {
-  const starts = await readHistoryStarts(database, addresses)
+const loadHistoryStart = createLoader('history starts', async (reader, addresses: readonly string[]) => {
+  const starts = await readHistoryStarts(reader, addresses)
   return new Map(starts.map(({ vault, since }) => [vault, since]))
 })
 

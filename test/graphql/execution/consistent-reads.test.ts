@@ -51,9 +51,9 @@ test('the snapshot of an operation whose long read failed is one of long reads',
     },
   })
   const request = { sender: 'a', report: () => undefined } as unknown as RequestContext
-  const run = runConsistently(request, async ({ database }) => {
-    await Promise.all([1, 2].map(() => database.query({ name: 'short', text: '', dependsOn: 'all vaults' }, [])))
-    await database.query(failing, [])
+  const run = runConsistently(request, async ({ reader }) => {
+    await Promise.all([1, 2].map(() => reader.query({ name: 'short', text: '', dependsOn: 'all vaults' }, [])))
+    await reader.query(failing, [])
   })
   await expect(run).rejects.toThrow('the snapshot')
   expect(snapshots).toEqual([true])
@@ -266,10 +266,10 @@ test('reads of a database without a commit have no version', async () => {
   const empty = await emptyDatabase()
   const origin: DataOrigin = { tags: new Set(), version: 'none yet', isCacheable: true }
   const run = createConsistentReads(empty)
-  await run({ report: String, sender: 'one', origin }, ({ database }) => readFeedStates(database))
+  await run({ report: String, sender: 'one', origin }, ({ reader }) => readFeedStates(reader))
   expect(origin.version).toBeNull()
   await apply(empty, [strategy('first')])
-  await run({ report: String, sender: 'one', origin }, ({ database }) => readFeedStates(database))
+  await run({ report: String, sender: 'one', origin }, ({ reader }) => readFeedStates(reader))
   expect(origin.version).toMatch(/^1\.\d+$/)
 })
 

@@ -2,7 +2,7 @@ import { maxIds } from '../../../limits.ts'
 import { parseGlobalId } from '../../../domain/identity/global-id.ts'
 import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
 import { HistoryNotKept } from '../../../domain/errors.ts'
-import type { Context } from '../../execution/context.ts'
+import type { ResolverContext } from '../../execution/context.ts'
 import { requireAtMost } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { loadLedgerRow } from '../ledger.ts'
@@ -12,7 +12,7 @@ import { loadVaultAt } from '../vault.ts'
 import { loadPositions, loadPositionsOf } from '../vault-state/position.ts'
 
 /** Returns the row with a global id; null if there is none, also for an invalid format: ids are opaque to clients. */
-async function loadNode(context: Context, id: string): Promise<NodeRow | null> {
+async function loadNode(context: ResolverContext, id: string): Promise<NodeRow | null> {
   const object = parseGlobalId(id)
   switch (object?.type) {
     case undefined:
@@ -36,7 +36,7 @@ interface VaultId {
 }
 
 /** Returns the vault of an id; undefined also if its state at the moment of the id is not stored. */
-async function vaultOfId(context: Context, { vault, at }: VaultId): Promise<VaultRow | undefined> {
+async function vaultOfId(context: ResolverContext, { vault, at }: VaultId): Promise<VaultRow | undefined> {
   try {
     return await loadVaultAt(context, vault, at)
   } catch (error) {
@@ -46,7 +46,7 @@ async function vaultOfId(context: Context, { vault, at }: VaultId): Promise<Vaul
 }
 
 /** Returns the positions of the vault of an id; current positions take one read, without the vault. */
-async function positionsOfId(context: Context, object: VaultId): Promise<readonly PositionRow[]> {
+async function positionsOfId(context: ResolverContext, object: VaultId): Promise<readonly PositionRow[]> {
   if (object.at === null) return (await loadPositions(context, object.vault, null)) ?? []
   const vault = await vaultOfId(context, object)
   return vault === undefined ? [] : loadPositionsOf(vault, null, context)

@@ -8,17 +8,17 @@ import { InvalidArgument } from '../../../domain/errors.ts'
 import { requireWithin } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from '../connection.ts'
-import type { Context } from '../../execution/context.ts'
+import type { ResolverContext } from '../../execution/context.ts'
 import { groupRowsByKey, createLoader } from '../../execution/data-loaders.ts'
 import { VaultType } from '../vault.ts'
 import { filterOf, VaultWhere, type WhereArgument } from './vault-where.ts'
 
-const loadPage = createLoader('vault pages', async (database, lists: readonly string[], page: VaultPage) =>
-  groupRowsByKey(lists, await readVaultPages(database, lists, page), (vault) => vault.list),
+const loadPage = createLoader('vault pages', async (reader, lists: readonly string[], page: VaultPage) =>
+  groupRowsByKey(lists, await readVaultPages(reader, lists, page), (vault) => vault.list),
 )
 
-const loadCount = createLoader('vault counts', async (database, lists: readonly string[], filter: VaultFilter) => {
-  const counts = await countVaults(database, lists, filter)
+const loadCount = createLoader('vault counts', async (reader, lists: readonly string[], filter: VaultFilter) => {
+  const counts = await countVaults(reader, lists, filter)
   return new Map(counts.map(({ list, count }) => [list, count ?? tooManyToCount()]))
 })
 
@@ -83,7 +83,7 @@ interface PageArguments {
   orderBy: { field: VaultOrder; direction: OrderDirection }
 }
 
-async function vaultPage(context: Context, list: string, args: PageArguments): Promise<Page<VaultRow>> {
+async function vaultPage(context: ResolverContext, list: string, args: PageArguments): Promise<Page<VaultRow>> {
   const { field: orderBy, direction } = args.orderBy
   const filter = filterOf(args.where)
   const { length, isBackward, cursor } = rangeOf(args)

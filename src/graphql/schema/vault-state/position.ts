@@ -2,24 +2,24 @@ import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
 import { readPositions } from '../../../database/read/vault.ts'
 import { positionsOfMark, readMarkStates } from '../../../database/read/past/positions-at.ts'
 import { positionGlobalId } from '../../../domain/identity/global-id.ts'
-import type { Context } from '../../execution/context.ts'
+import type { ResolverContext } from '../../execution/context.ts'
 import { groupRowsByKey, createLoader } from '../../execution/data-loaders.ts'
 import { builder } from '../builder.ts'
 import { NodeInterface } from '../node/node-interface.ts'
 
-export const loadPositions = createLoader('positions', async (database, addresses: readonly string[]) =>
-  groupRowsByKey(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
+export const loadPositions = createLoader('positions', async (reader, addresses: readonly string[]) =>
+  groupRowsByKey(addresses, await readPositions(reader, addresses), (position) => position.vaultAddress),
 )
 
-const loadMarkState = createLoader('mark states', (database, addresses: readonly string[], ts: number) =>
-  readMarkStates(database, addresses, ts),
+const loadMarkState = createLoader('mark states', (reader, addresses: readonly string[], ts: number) =>
+  readMarkStates(reader, addresses, ts),
 )
 
 /** Resolves the positions of a vault at its moment, in the order of its newest mark at that time. */
 export async function loadPositionsOf(
   { address, moment }: VaultRow,
   _: unknown,
-  context: Context,
+  context: ResolverContext,
 ): Promise<readonly PositionRow[]> {
   if (moment === null) return (await loadPositions(context, address, null)) ?? []
   const { at, mark } = moment
