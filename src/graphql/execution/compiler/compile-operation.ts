@@ -18,19 +18,10 @@ import {
 } from 'graphql'
 import { operationCacheLimits } from '../../../limits.ts'
 import { type CollectFields, type Conditional, fieldCollector } from './collect-fields.ts'
-import { constantArguments, NotCompilable, resolverOf, typeNameField } from './compiled-field.ts'
-import {
-  asBody,
-  byType,
-  type CompiledField,
-  listOf,
-  objectOf,
-  onceEach,
-  nullable,
-  CompiledOperation,
-} from './output-writer.ts'
+import { type CompiledField, constantArguments, NotCompilable, resolverOf, typeNameField } from './compiled-field.ts'
+import { CompiledOperation } from './compiled-operation.ts'
 import type { OutputWriter } from './compiled-run.ts'
-import { enumOf, leafOf } from './json-text.ts'
+import { asBody, byType, enumOf, leafOf, listOf, nullable, objectOf, onceEach } from './writers.ts'
 
 /** The part of the data that is the body of a REST response, whose JSON text is written separately. */
 export interface BodySelection {

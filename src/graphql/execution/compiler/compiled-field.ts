@@ -1,7 +1,20 @@
 import { type FieldNode, getArgumentValues, type GraphQLField, TypeNameMetaFieldDef } from 'graphql'
 import { usesVariables } from '../syntax-tree.ts'
+import type { OutputWriter } from './compiled-run.ts'
 import { quoted } from './json-text.ts'
-import type { CompiledField } from './output-writer.ts'
+
+/** A compiled field. */
+export interface CompiledField {
+  /** Its response key in quotes, with a colon. */
+  readonly label: string
+  readonly definition: GraphQLField<unknown, unknown>
+  readonly node: FieldNode
+  /** Its resolver; null for the default one, which returns a property of the parent. */
+  readonly resolve: ((parent: unknown, args: Record<string, unknown>, context: unknown) => unknown) | null
+  /** Its arguments; null if they use variables, and are computed in each run. */
+  readonly args: Record<string, unknown> | null
+  readonly write: OutputWriter
+}
 
 /** The document uses a feature that compiled operations do not support. */
 export class NotCompilable extends Error {

@@ -1,6 +1,17 @@
-import type { ExecutionResult, GraphQLEnumType, GraphQLFormattedError, GraphQLLeafType } from 'graphql'
-import type { OutputWriter } from './compiled-run.ts'
-import { JsonText, Unexpected } from './output-writer.ts'
+import type { ExecutionResult, GraphQLFormattedError } from 'graphql'
+
+/** Data of a result as JSON text, written by a compiled operation. */
+export class JsonText {
+  /** @param body JSON text of the body of a REST response; null if there is none */
+  constructor(
+    readonly text: string,
+    readonly body: string | null,
+  ) {}
+
+  toJSON(): unknown {
+    return JSON.parse(this.text)
+  }
+}
 
 /** A result whose errors may already be formatted. */
 type SentResult = Omit<ExecutionResult, 'errors'> & {
@@ -49,27 +60,6 @@ export function leafText(value: unknown): string {
       return value ? 'true' : 'false'
     default:
       return value instanceof ExactNumber ? value.text : stringify(value)
-  }
-}
-
-/** Returns the writer of an enum. */
-export function enumOf(type: GraphQLEnumType, enumTextOf: (name: string) => string): OutputWriter {
-  const texts = new Map(type.getValues().map(({ name, value }) => [value as unknown, quoted(enumTextOf(name))]))
-  return (value) => {
-    const text = texts.get(value)
-    if (text === undefined) throw new Unexpected()
-    return text
-  }
-}
-
-/** Returns the writer of a scalar. */
-export function leafOf(type: GraphQLLeafType): OutputWriter {
-  const { jsonText } = type.extensions
-  if (typeof jsonText === 'function') return jsonText as OutputWriter
-  return (value) => {
-    const serialized = type.serialize(value)
-    if (serialized == null) throw new Unexpected()
-    return leafText(serialized)
   }
 }
 

@@ -1,70 +1,11 @@
-import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql'
-import { CompiledRun, type OutputText, type OutputWriter, Pieces } from './compiled-run.ts'
-
-/** A compiled field. */
-export interface CompiledField {
-  /** Its response key in quotes, with a colon. */
-  readonly label: string
-  readonly definition: GraphQLField<unknown, unknown>
-  readonly node: FieldNode
-  /** Its resolver; null for the default one, which returns a property of the parent. */
-  readonly resolve: ((parent: unknown, args: Record<string, unknown>, context: unknown) => unknown) | null
-  /** Its arguments; null if they use variables, and are computed in each run. */
-  readonly args: Record<string, unknown> | null
-  readonly write: OutputWriter
-}
+import { getArgumentValues, type GraphQLEnumType, type GraphQLLeafType } from 'graphql'
+import type { CompiledField } from './compiled-field.ts'
+import { type OutputText, type OutputWriter, Pieces } from './compiled-run.ts'
+import { leafText, quoted } from './json-text.ts'
 
 /** A resolved value is null, or does not match the type of its field. */
-export class Unexpected extends Error {
+class Unexpected extends Error {
   override readonly name = 'Unexpected'
-}
-
-/** Data of a result as JSON text, written by a compiled operation. */
-export class JsonText {
-  /** @param body JSON text of the body of a REST response; null if there is none */
-  constructor(
-    readonly text: string,
-    readonly body: string | null,
-  ) {}
-
-  toJSON(): unknown {
-    return JSON.parse(this.text)
-  }
-}
-
-/** An operation whose fields, arguments and types are resolved. */
-export class CompiledOperation {
-  /**
-   * @param fields number of its fields
-   * @param write writes the data
-   */
-  constructor(
-    readonly fields: number,
-    readonly write: OutputWriter,
-  ) {}
-
-  /**
-   * Writes the data, with null in place of the body. Rejects at the first failure; graphql-js then produces the
-   * response.
-   * @param maxCharacters maximum length of the data
-   * @throws {TooLong} when it is longer
-   */
-  async run(
-    rootValue: unknown,
-    context: unknown,
-    variables: CompiledRun['variables'],
-    maxCharacters: number,
-  ): Promise<JsonText> {
-    const run = new CompiledRun(context, variables, maxCharacters)
-    const text = this.write(rootValue, run)
-    await run.settled()
-    run.limit(text.length + (run.body?.length ?? 0))
-    const json = new JsonText(text.toString(), run.body?.toString() ?? null)
-    // References to the run may outlive it.
-    run.written.clear()
-    run.body = null
-    return json
-  }
 }
 
 /**
@@ -161,5 +102,26 @@ export function asBody(write: OutputWriter): OutputWriter {
   return (value, run) => {
     run.body = write(value, run)
     return 'null'
+  }
+}
+
+/** Returns the writer of an enum. */
+export function enumOf(type: GraphQLEnumType, enumTextOf: (name: string) => string): OutputWriter {
+  const texts = new Map(type.getValues().map(({ name, value }) => [value as unknown, quoted(enumTextOf(name))]))
+  return (value) => {
+    const text = texts.get(value)
+    if (text === undefined) throw new Unexpected()
+    return text
+  }
+}
+
+/** Returns the writer of a scalar. */
+export function leafOf(type: GraphQLLeafType): OutputWriter {
+  const { jsonText } = type.extensions
+  if (typeof jsonText === 'function') return jsonText as OutputWriter
+  return (value) => {
+    const serialized = type.serialize(value)
+    if (serialized == null) throw new Unexpected()
+    return leafText(serialized)
   }
 }
