@@ -70,7 +70,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     pageFolders: options.pageFolders,
     persistedOperations: options.persistedOperations,
     metrics: config.metricsPort === null ? metricsEndpoint : null,
-    onBatch: metrics.onBatch,
+    onLoad: metrics.onLoad,
     onRepeat: metrics.onRepeat,
     onFallback: metrics.onFallback,
     onLive: metrics.onLive,

@@ -1,6 +1,6 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { FeedProblems, OnBatch, OnStatement } from '../graphql/execution/context.ts'
+import type { FeedProblems, OnLoad, OnStatement } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
@@ -95,7 +95,7 @@ export interface AppOptions extends TracingOptions {
    * neither object is created.
    */
   readonly plugins?: readonly GraphqlPlugin[]
-  readonly onBatch?: OnBatch
+  readonly onLoad?: OnLoad
   readonly onStatement?: OnStatement
   /** Called for each operation that runs again in one snapshot. */
   readonly onRepeat?: () => void

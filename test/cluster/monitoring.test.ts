@@ -34,7 +34,7 @@ async function exposed(): Promise<ReadonlyMap<string, Metric>> {
   data.upToDate(performance.now())
   metrics.onAnswered({ route: '/graphql', status: 200, milliseconds: 1 })
   metrics.onStatement('vaults', 0.001, true)
-  metrics.onBatch('vaults', 2)
+  metrics.onLoad('vaults', 2)
   const feed = { name: 'feed.ndjson', lines: 1, bytes: 1, block: 1, newestFactAt: 1, readUntil: 1 }
   const model = createModelMetrics({
     read: () => Promise.resolve({ feeds: [feed], newestFactAt: 1, commitSeq: 1 }),

@@ -69,11 +69,11 @@ export class OperationRun implements Reader {
 
   constructor(reader: VersionedReader, request: RequestContext, options: ContextOptions) {
     const { origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData } = request
-    const { feeds = () => noProblems, onBatch, onStatement } = options
+    const { feeds = () => noProblems, onLoad, onStatement } = options
     this.#reader = reader
     this.#request = request
     this.#onStatement = onStatement
-    this.context = { reader: this, data, origin, feeds, onBatch, loaders: new Map() }
+    this.context = { reader: this, data, origin, feeds, onLoad, loaders: new Map() }
   }
 
   /** Executes the operation, once, and then cancels the reads that it no longer waits for. */
@@ -120,7 +120,7 @@ export class OperationRun implements Reader {
     }
   }
 
-  /** Adds the cache tags of a read, which equal those that `changedTags` writes for a commit. */
+  /** Adds the cache tags of a read, which equal those that `changedTags` returns for a commit. */
   #addTags(read: Read, values: readonly Value[]): void {
     const { tags } = this.context.origin
     if (read.dependsOn !== 'named vaults') tags.add(read.dependsOn)

@@ -60,14 +60,14 @@ export interface FeedProblems {
 
 export const noProblems: FeedProblems = { stopped: [], waiting: [], setAside: [] }
 
-/** Called with the number of keys in each batch of a loader. */
-export type OnBatch = (loader: string, keys: number) => void
+/** Called with the number of keys that a loader reads by one statement. */
+export type OnLoad = (loader: string, keys: number) => void
 
 /** The context of resolvers: the reader and the DataLoaders of one run of an operation. */
 export interface ResolverContext {
   /** The run itself: it records the tags and the version of each read. */
   readonly reader: Reader
-  readonly onBatch?: OnBatch | undefined
+  readonly onLoad?: OnLoad | undefined
   /** State of the data before the first read, so that no data in the response is older. */
   readonly data: DataState
   readonly feeds: () => FeedProblems
@@ -84,7 +84,7 @@ export type OnStatement = (name: string, seconds: number, hasSucceeded: boolean)
 
 /** The part of the context that all requests share. */
 export interface ContextOptions {
-  readonly onBatch?: OnBatch | undefined
+  readonly onLoad?: OnLoad | undefined
   /** Receives durations that include the wait for a connection. */
   readonly onStatement?: OnStatement | undefined
   /** Returns the problems of the feeds that this gateway follows; without it there are none. */

@@ -124,7 +124,7 @@ class OperationExecutor implements Executor {
   async run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult> {
     const checked = await this.#checks.check(prepared, params, request, this.#limits.cost)
     if (checked.errors !== undefined) return checked
-    return this.#runAdmitted(checked.operation, checked.coerced, params, request)
+    return this.#admitAndRun(checked.operation, checked.coerced, params, request)
   }
 
   async runFixed(
@@ -137,7 +137,7 @@ class OperationExecutor implements Executor {
     const { coerced, error } = operation.coerce(variables)
     const { data, errors } =
       error === undefined
-        ? await this.#runAdmitted(operation, coerced, { variables, body: document, event }, request)
+        ? await this.#admitAndRun(operation, coerced, { variables, body: document, event }, request)
         : { data: null, errors: [error] }
     if (errors !== undefined) {
       return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, request.report)) }
@@ -165,8 +165,7 @@ class OperationExecutor implements Executor {
     return operation
   }
 
-  /** Runs an operation after admission. */
-  async #runAdmitted(
+  async #admitAndRun(
     operation: PreparedOperation,
     coerced: Variables,
     params: OperationParams,
@@ -182,7 +181,7 @@ class OperationExecutor implements Executor {
       this.#runConsistently(request, (context) => operation.run(coerced, params, context, signal, this.#fallbacks))
     const ticket = { cost, sender, signal }
     const isCheap = cost <= admissionLimits.cheapCost
-    const result = await (isCheap ? this.#admission.cheap(work, ticket) : this.#admission.expensive(work, ticket))
+    const result = await (isCheap ? this.#admission.runCheap(work, ticket) : this.#admission.runExpensive(work, ticket))
     if (result.errors !== undefined && request.origin !== undefined) request.origin.isCacheable = false
     result.extensions = { cost: { figure: cost, most: this.#limits.cost } }
     return result

@@ -14,16 +14,16 @@ interface Started<Result> {
 /**
  * The executions by graphql-js, which block the event loop. Of each reason one starts per iteration; after one that blocked
  * for long, such as introspection, the next starts when as much time has passed, because other requests need several
- * iterations. Admission control rests after those that are not compiled; it would never start anything if both rested.
+ * iterations. Admission control pauses after those that are not compiled; it would never start anything if it paused after both.
  */
 export class FallbackQueue {
-  readonly #admission: Pick<AdmissionControl, 'rest'>
+  readonly #admission: Pick<AdmissionControl, 'pause'>
   readonly #onFallback: ((reason: FallbackReason) => void) | undefined
   /** Resolved when the last execution of a reason has left the event loop to others. */
   readonly #last = new Map<FallbackReason, Promise<void>>()
 
   /** @param onFallback called for each execution */
-  constructor(admission: Pick<AdmissionControl, 'rest'>, onFallback: ((reason: FallbackReason) => void) | undefined) {
+  constructor(admission: Pick<AdmissionControl, 'pause'>, onFallback: ((reason: FallbackReason) => void) | undefined) {
     this.#admission = admission
     this.#onFallback = onFallback
   }
@@ -39,7 +39,7 @@ export class FallbackQueue {
   ): Promise<Result> {
     this.#onFallback?.(reason)
     const started = this.#startAfter(this.#last.get(reason), signal, execute)
-    this.#last.set(reason, this.#restAfter(reason, started))
+    this.#last.set(reason, this.#pauseAfter(reason, started))
     return (await started).running
   }
 
@@ -56,10 +56,10 @@ export class FallbackQueue {
     return { running, blockedMilliseconds: performance.now() - since }
   }
 
-  async #restAfter(reason: FallbackReason, starting: Promise<Started<unknown>>): Promise<void> {
+  async #pauseAfter(reason: FallbackReason, starting: Promise<Started<unknown>>): Promise<void> {
     const { blockedMilliseconds } = await starting.catch(() => ({ blockedMilliseconds: 0 }))
     if (blockedMilliseconds <= 1) return
-    if (reason === 'not compiled') await this.#admission.rest(blockedMilliseconds)
+    if (reason === 'not compiled') await this.#admission.pause(blockedMilliseconds)
     else await new Promise((resolve) => setTimeout(resolve, blockedMilliseconds))
   }
 }

@@ -28,7 +28,7 @@ type Variables = Readonly<Record<string, unknown>>
 
 /** Parameters of one run of an operation, besides its coerced variables. */
 export interface RunParams {
-  /** Variables as sent by the client. */
+  /** Variables as sent: graphql-js coerces them itself where it executes the operation in place of the compiled one. */
   readonly variables?: Variables | null | undefined
   /** The part of the data whose JSON text is returned separately. */
   readonly body?: BodySelection

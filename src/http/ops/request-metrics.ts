@@ -5,7 +5,7 @@ import type { AnsweredRequest } from '../middleware/tracing.ts'
 export interface RequestMetrics {
   readonly onAnswered: (request: Pick<AnsweredRequest, 'route' | 'status' | 'milliseconds'>) => void
   readonly onStatement: (name: string, seconds: number, hasSucceeded: boolean) => void
-  readonly onBatch: (loader: string, keys: number) => void
+  readonly onLoad: (loader: string, keys: number) => void
 }
 
 /** Bucket limits in seconds, from a cached response, through one that takes a few statements, to the deadline. */
@@ -41,7 +41,7 @@ export function requestMetrics(registers: Registry[]): RequestMetrics {
       requests.record(milliseconds / 1000, route, status === null ? 'none' : String(status)),
     onStatement: (statement, seconds, hasSucceeded) =>
       statements.record(seconds, statement, hasSucceeded ? 'done' : 'failed'),
-    onBatch: (loader, keys) => batches.record(keys, loader),
+    onLoad: (loader, keys) => batches.record(keys, loader),
   }
 }
 

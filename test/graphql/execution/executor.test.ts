@@ -4,22 +4,22 @@ import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits, preparationCosts } from '../../../src/limits.ts'
 
-type Kind = Exclude<keyof AdmissionControl, 'rest'>
+type Kind = Exclude<keyof AdmissionControl, 'pause'>
 
 /** An executor whose operations do not run, and what asked for admission. */
 function recording() {
   const asked: { readonly kind: Kind; readonly cost: number; readonly sender: string }[] = []
   const admit =
-    (kind: Kind): AdmissionControl['cheap'] =>
+    (kind: Kind): AdmissionControl['runCheap'] =>
     async (work, { cost, sender }) => {
       asked.push({ kind, cost, sender })
       return work()
     }
   const admission = {
-    cheap: admit('cheap'),
-    expensive: admit('expensive'),
+    runCheap: admit('runCheap'),
+    runExpensive: admit('runExpensive'),
     prepare: admit('prepare'),
-    rest: () => Promise.resolve(),
+    pause: () => Promise.resolve(),
   }
   const runConsistently = (): Promise<never> => Promise.resolve({ data: {} } as never)
   return { executor: createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently }), asked }
@@ -41,9 +41,9 @@ test('an operation is admitted as cheap up to a cost, and as expensive beyond it
   expect(preparation?.kind).toBe('prepare')
   expect(operations).toHaveLength(200)
   for (const { kind, cost, sender } of operations) {
-    expect([cost, kind, sender]).toEqual([cost, cost <= admissionLimits.cheapCost ? 'cheap' : 'expensive', 'one'])
+    expect([cost, kind, sender]).toEqual([cost, cost <= admissionLimits.cheapCost ? 'runCheap' : 'runExpensive', 'one'])
   }
-  expect(new Set(operations.map(({ kind }) => kind))).toEqual(new Set(['cheap', 'expensive']))
+  expect(new Set(operations.map(({ kind }) => kind))).toEqual(new Set(['runCheap', 'runExpensive']))
 })
 
 test('a document is prepared by its tokens, once', async () => {

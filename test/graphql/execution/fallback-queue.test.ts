@@ -19,19 +19,19 @@ async function iterations(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A queue, and the rests of its admission control, each of which ends when it is told to. */
+/** A queue, and the pauses of its admission control, each of which ends when it is told to. */
 function recording() {
-  const rests: { readonly milliseconds: number; readonly end: () => void }[] = []
-  const rest = (milliseconds: number): Promise<void> =>
+  const pauses: { readonly milliseconds: number; readonly end: () => void }[] = []
+  const pause = (milliseconds: number): Promise<void> =>
     new Promise((end) => {
-      rests.push({ milliseconds, end })
+      pauses.push({ milliseconds, end })
     })
   const reasons: string[] = []
-  return { queue: new FallbackQueue({ rest }, (reason) => void reasons.push(reason)), rests, reasons }
+  return { queue: new FallbackQueue({ pause }, (reason) => void reasons.push(reason)), pauses, reasons }
 }
 
-test('an execution waits while the event loop rests after one that blocked it, and for as long', async () => {
-  const { queue, rests, reasons } = recording()
+test('an execution waits while the event loop pauses after one that blocked it, and for as long', async () => {
+  const { queue, pauses, reasons } = recording()
   const begun: number[] = []
   const run = (number: number): Promise<number> =>
     queue.run('not compiled', undefined, () => {
@@ -43,29 +43,29 @@ test('an execution waits while the event loop rests after one that blocked it, a
   for (let number = 1; number <= 3; number++) {
     await iterations(5)
     expect(begun).toHaveLength(number)
-    expect(rests).toHaveLength(number)
-    expect(rests.at(-1)?.milliseconds).toBeGreaterThanOrEqual(5)
-    rests.at(-1)?.end()
+    expect(pauses).toHaveLength(number)
+    expect(pauses.at(-1)?.milliseconds).toBeGreaterThanOrEqual(5)
+    pauses.at(-1)?.end()
   }
   expect(await Promise.all(results)).toEqual([1, 2, 3])
   expect(reasons).toEqual(['not compiled', 'not compiled', 'not compiled'])
 })
 
-test('failed operations do not wait for the rest after introspection', async () => {
+test('failed operations do not wait for the pause after introspection', async () => {
   const { queue } = recording()
   await queue.run('not compiled', undefined, () => block(5))
   expect(await queue.run('error', undefined, () => 'failed')).toBe('failed')
 })
 
 test('failed operations that block the event loop delay the next one of them, and not admission control', async () => {
-  const { queue, rests } = recording()
+  const { queue, pauses } = recording()
   await queue.run('error', undefined, () => block(20))
   let isBegun = false
   const next = queue.run('error', undefined, () => void (isBegun = true))
   await iterations(3)
   expect(isBegun).toBe(false)
   await next
-  expect(rests).toEqual([])
+  expect(pauses).toEqual([])
 })
 
 test('an execution that is cancelled before its turn does not start, and delays no other', async () => {
@@ -89,15 +89,15 @@ test('an execution that fails rejects its own result alone', async () => {
 })
 
 test('after introspection, preparation and expensive operations wait for as long as it took', async () => {
-  const rests: number[] = []
+  const pauses: number[] = []
   const own = createAdmissionControl(admissionLimits)
   const admission: AdmissionControl = {
-    cheap: (work, ticket) => own.cheap(work, ticket),
-    expensive: (work, ticket) => own.expensive(work, ticket),
+    runCheap: (work, ticket) => own.runCheap(work, ticket),
+    runExpensive: (work, ticket) => own.runExpensive(work, ticket),
     prepare: (work, ticket) => own.prepare(work, ticket),
-    rest: (milliseconds) => {
-      rests.push(milliseconds)
-      return own.rest(milliseconds)
+    pause: (milliseconds) => {
+      pauses.push(milliseconds)
+      return own.pause(milliseconds)
     },
   }
   const runConsistently = (_: unknown, work: (context: never) => unknown): Promise<never> =>
@@ -110,9 +110,9 @@ test('after introspection, preparation and expensive operations wait for as long
   )
   const both = await Promise.all([1, 2].map(() => executor.run(prepared, {}, request)))
   expect(both.map(({ errors }) => errors)).toEqual([undefined, undefined])
-  expect(rests.length).toBeGreaterThanOrEqual(1)
+  expect(pauses.length).toBeGreaterThanOrEqual(1)
   let isPrepared = false
-  void own.rest(20)
+  void own.pause(20)
   const since = performance.now()
   await own.prepare(() => void (isPrepared = true), { cost: admissionLimits.shortPreparation + 1, sender: 'one' })
   expect(isPrepared).toBe(true)

@@ -13,9 +13,9 @@ const unused = (): never => {
 test('the preparation of a subscription is cancelled when its client leaves', async () => {
   const tickets: Ticket[] = []
   const admission = {
-    cheap: unused,
-    expensive: unused,
-    rest: unused,
+    runCheap: unused,
+    runExpensive: unused,
+    pause: unused,
     prepare: (_: unknown, ticket: Ticket): Promise<never> => {
       tickets.push(ticket)
       return new Promise(() => undefined)

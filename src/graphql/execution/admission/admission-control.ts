@@ -15,7 +15,7 @@ export class AdmissionQueueFull extends Error {
 
 /** Properties of a piece of work that admission control uses. */
 export interface Ticket {
-  /** Cost in units of query cost. */
+  /** Query cost of an operation; of preparation its own cost, by `preparationCosts`. */
   readonly cost: number
   /** Sender of the request; senders are served round-robin, with all senders of a network as one. */
   readonly sender: string
@@ -33,13 +33,13 @@ export interface AdmissionControl {
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
-  cheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
+  runCheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /**
    * Runs expensive work when no cheap work runs, or when it has yielded to cheap work for `yieldMilliseconds`.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
-  expensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
+  runExpensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /**
    * Runs work that takes CPU time before a query can run: parsing, validation, coercion. Short work runs immediately;
    * longer work is limited in each iteration of the event loop, so that requests without preparation are not delayed.
@@ -48,22 +48,22 @@ export interface AdmissionControl {
    */
   prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /** Starts no expensive work and no longer preparation for a time, after other work that blocked the event loop. */
-  rest(milliseconds: number): Promise<void>
+  pause(milliseconds: number): Promise<void>
 }
 
-/** Limits of admission control, in units of query cost unless stated otherwise. */
+/** Limits of admission control. Costs are those of tickets: query costs, but for preparation. */
 export interface AdmissionOptions {
   /** Maximum total cost of running expensive work, unless it is a single piece. */
   readonly maxExpensive: number
   /** Maximum total cost of running cheap work, excluding short work that did not wait, unless it is a single piece. */
   readonly maxCheap: number
-  /** Maximum cost of cheap work that does not wait. */
+  /** Maximum cost of short work, which does not wait within `shortOfSender`. */
   readonly shortCost: number
   /** Maximum total cost of running short work of one sender or network; more counts as longer work. */
   readonly shortOfSender: number
-  /** Maximum cost of preparation that never waits. */
+  /** Maximum preparation cost of short preparation, which never waits. */
   readonly shortPreparation: number
-  /** Maximum total cost of other running preparation, unless it is a single piece. */
+  /** Maximum total preparation cost of longer preparation that runs, unless it is a single piece. */
   readonly maxPreparation: number
   /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
@@ -86,7 +86,7 @@ class WorkAdmission implements AdmissionControl {
   readonly #preparation: WorkClass
   readonly #short: ShortWork
   /** Number of pauses in progress after work that blocked the event loop: pending network events are handled first. */
-  #resting = 0
+  #pauses = 0
 
   constructor(options: AdmissionOptions) {
     const { networkOf = () => null } = options
@@ -98,7 +98,7 @@ class WorkAdmission implements AdmissionControl {
     this.#short = new ShortWork(options)
   }
 
-  async cheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
+  async runCheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
     const { cost, sender } = ticket
     const client = this.#networkOf(sender) ?? sender
     // Short work does not count for the limit of longer work, which many senders could otherwise delay.
@@ -113,7 +113,7 @@ class WorkAdmission implements AdmissionControl {
     }
   }
 
-  expensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
+  runExpensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
     return this.#queued(this.#expensive, work, ticket)
   }
 
@@ -121,10 +121,10 @@ class WorkAdmission implements AdmissionControl {
     return ticket.cost <= this.#options.shortPreparation ? work() : this.#queued(this.#preparation, work, ticket)
   }
 
-  async rest(milliseconds: number): Promise<void> {
-    this.#resting++
+  async pause(milliseconds: number): Promise<void> {
+    this.#pauses++
     await new Promise((resolve) => setTimeout(resolve, milliseconds))
-    this.#resting--
+    this.#pauses--
     this.#admit()
   }
 
@@ -132,7 +132,7 @@ class WorkAdmission implements AdmissionControl {
   readonly #admit = (): void => {
     this.#cheap.admit(() => true)
     // Both classes pause together: otherwise one would use the time that the other leaves free.
-    if (this.#resting > 0) return
+    if (this.#pauses > 0) return
     this.#expensive.admit((first) => this.#cheap.running + this.#short.running === 0 || !this.#yields(first))
     this.#preparation.admit(() => true)
   }
@@ -186,7 +186,7 @@ class WorkAdmission implements AdmissionControl {
       return await result
     } finally {
       // Synchronous work may use half of the event loop's time, because short requests need several iterations.
-      if (pauseMilliseconds > 1) void this.rest(pauseMilliseconds).then(release)
+      if (pauseMilliseconds > 1) void this.pause(pauseMilliseconds).then(release)
       else setImmediate(release)
     }
   }

@@ -21,8 +21,8 @@ const sender = 'a'
 const short = { cost: 10, sender }
 const whole = { cost: 100, sender }
 
-test.each(['expensive', 'cheap', 'prepare'] as const)(
-  'long work that is %s costs no more than its bound at once, or is one alone, and begins in order',
+test.each(['runExpensive', 'runCheap', 'prepare'] as const)(
+  'long work by %s costs no more than its bound at once, or is one alone, and begins in order',
   async (kind) => {
     await fc.assert(
       fc.asyncProperty(
@@ -58,7 +58,7 @@ test('short work of one sender runs at once up to its share, and short work of a
   const begun: string[] = []
   const ends: (() => void)[] = []
   const begin = (name: string, of: string, cost = 10): Promise<void> =>
-    admission.cheap(() => new Promise<void>((end) => (begun.push(name), ends.push(end))), { cost, sender: of })
+    admission.runCheap(() => new Promise<void>((end) => (begun.push(name), ends.push(end))), { cost, sender: of })
   const all = [begin('long', 'a', 100), ...[1, 2, 3, 4, 5].map((at) => begin(`a${at}`, 'a')), begin('b1', 'b')]
   await passed()
   expect(begun).toEqual(['long', 'a1', 'a2', 'a3', 'b1'])
@@ -74,10 +74,10 @@ test('longer cheap work begins, however many senders have short work that runs',
   const admission = createAdmissionControl(options)
   const ends: (() => void)[] = []
   const work = (): Promise<void> => new Promise((end) => void ends.push(end))
-  const shorts = Array.from({ length: 20 }, (_, at) => admission.cheap(work, { cost: 10, sender: `s${at}` }))
+  const shorts = Array.from({ length: 20 }, (_, at) => admission.runCheap(work, { cost: 10, sender: `s${at}` }))
   await passed()
   let isBegun = false
-  await admission.cheap(() => void (isBegun = true), { cost: 90, sender })
+  await admission.runCheap(() => void (isBegun = true), { cost: 90, sender })
   expect(isBegun).toBe(true)
   for (const end of ends) end()
   await Promise.all(shorts)
@@ -86,12 +86,12 @@ test('longer cheap work begins, however many senders have short work that runs',
 test('cheap and short work runs at once, and expensive work lets it go first', async () => {
   const admission = createAdmissionControl({ ...options, yieldMilliseconds: 60_000 })
   const order: string[] = []
-  const first = admission.expensive(() => passed(5), whole)
-  const cheap = admission.cheap(async () => {
+  const first = admission.runExpensive(() => passed(5), whole)
+  const cheap = admission.runCheap(async () => {
     await passed(15)
     order.push('cheap')
   }, short)
-  const second = admission.expensive(() => order.push('expensive'), whole)
+  const second = admission.runExpensive(() => order.push('expensive'), whole)
   await Promise.all([first, cheap, second])
   expect(order).toEqual(['cheap', 'expensive'])
 })
@@ -99,10 +99,10 @@ test('cheap and short work runs at once, and expensive work lets it go first', a
 test('but not for long, however much cheap work there is', async () => {
   const admission = createAdmissionControl(options)
   let isOver = false
-  const cheap = admission.cheap(async () => {
+  const cheap = admission.runCheap(async () => {
     while (!isOver) await passed()
   }, short)
-  expect(await admission.expensive(() => 'it runs', whole)).toBe('it runs')
+  expect(await admission.runExpensive(() => 'it runs', whole)).toBe('it runs')
   isOver = true
   await cheap
 })
@@ -111,9 +111,9 @@ test('what is given up while it waits does not run, and lets the next one', asyn
   const admission = createAdmissionControl(options)
   const gone = new AbortController()
   const ran: string[] = []
-  const first = admission.expensive(() => passed(), whole)
-  const second = admission.expensive(() => ran.push('second'), { ...whole, signal: gone.signal })
-  const third = admission.expensive(() => ran.push('third'), whole)
+  const first = admission.runExpensive(() => passed(), whole)
+  const second = admission.runExpensive(() => ran.push('second'), { ...whole, signal: gone.signal })
+  const third = admission.runExpensive(() => ran.push('third'), whole)
   gone.abort()
   await expect(second).rejects.toBeInstanceOf(ReadCancelled)
   await Promise.all([first, third])
@@ -122,18 +122,18 @@ test('what is given up while it waits does not run, and lets the next one', asyn
 
 test('work that fails gives its turn on', async () => {
   const admission = createAdmissionControl(options)
-  const failing = admission.expensive(() => Promise.reject(new Error('it fails')), whole)
-  const next = admission.expensive(() => 'it runs', whole)
+  const failing = admission.runExpensive(() => Promise.reject(new Error('it fails')), whole)
+  const next = admission.runExpensive(() => 'it runs', whole)
   await expect(failing).rejects.toThrow('it fails')
-  await expect(admission.cheap(() => Promise.reject(new Error('so does it')), short)).rejects.toThrow('so does it')
+  await expect(admission.runCheap(() => Promise.reject(new Error('so does it')), short)).rejects.toThrow('so does it')
   expect(await next).toBe('it runs')
 })
 
 test('what is done at once keeps its turn until the network has had its own', async () => {
   const admission = createAdmissionControl(options)
-  await admission.expensive(() => 'done', whole)
+  await admission.runExpensive(() => 'done', whole)
   let hasBegun = false
-  const next = admission.expensive(() => void (hasBegun = true), whole)
+  const next = admission.runExpensive(() => void (hasBegun = true), whole)
   for (let times = 0; times < 20; times++) await Promise.resolve()
   expect(hasBegun).toBe(false)
   await next
@@ -144,10 +144,10 @@ test('what is short goes past long lists that wait, which go on where one is giv
   const admission = createAdmissionControl(options)
   const gone = new AbortController()
   const order: string[] = []
-  const first = admission.cheap(() => passed(15), whole)
-  const second = admission.cheap(() => order.push('second'), { ...whole, signal: gone.signal })
-  const third = admission.cheap(() => order.push('third'), whole)
-  await admission.cheap(() => order.push('short'), short)
+  const first = admission.runCheap(() => passed(15), whole)
+  const second = admission.runCheap(() => order.push('second'), { ...whole, signal: gone.signal })
+  const third = admission.runCheap(() => order.push('third'), whole)
+  await admission.runCheap(() => order.push('short'), short)
   gone.abort()
   await expect(second).rejects.toBeInstanceOf(ReadCancelled)
   await Promise.all([first, third])
@@ -158,15 +158,15 @@ test('senders are admitted in turn, however many of one wait', async () => {
   const admission = createAdmissionControl(options)
   const order: string[] = []
   const ask = (from: string): Promise<unknown> =>
-    admission.expensive(() => order.push(from), { cost: 100, sender: from })
-  const first = admission.expensive(() => passed(), whole)
+    admission.runExpensive(() => order.push(from), { cost: 100, sender: from })
+  const first = admission.runExpensive(() => passed(), whole)
   const flood = Array.from({ length: 20 }, () => ask('flood'))
   await Promise.all([first, ...flood, ask('b'), ask('c')])
   expect(order.slice(0, 4)).toEqual(['flood', 'b', 'c', 'flood'])
 })
 
-test.each(['expensive', 'cheap'] as const)(
-  '%s work is refused where too much waits, of one sender or of all',
+test.each(['runExpensive', 'runCheap'] as const)(
+  'work by %s is refused where too much waits, of one sender or of all',
   async (kind) => {
     const admission = createAdmissionControl({ ...options, maxWaiting: 5 })
     let end: () => void = () => undefined
@@ -182,11 +182,11 @@ test.each(['expensive', 'cheap'] as const)(
   },
 )
 
-test('after work of one kind that takes the event loop for long, it rests as long before work of another kind begins', async () => {
+test('after work of one kind that takes the event loop for long, it pauses as long before work of another kind begins', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
   try {
     const admission = createAdmissionControl(options)
-    await admission.expensive(() => void vi.advanceTimersByTime(20), { cost: 50, sender })
+    await admission.runExpensive(() => void vi.advanceTimersByTime(20), { cost: 50, sender })
     let isBegun = false
     const prepared = admission.prepare(() => void (isBegun = true), { cost: 50, sender })
     await vi.advanceTimersByTimeAsync(19)
@@ -203,8 +203,8 @@ describe('senders of one network', () => {
   const networkOf = (of: string): string | null => (of.startsWith('n') ? 'network' : null)
   const ofNetwork = Array.from({ length: 6 }, (_, at) => `n${at}`)
 
-  test.each(['expensive', 'cheap', 'prepare'] as const)(
-    'have the turns of one, among work that is %s',
+  test.each(['runExpensive', 'runCheap', 'prepare'] as const)(
+    'have the turns of one, among work by %s',
     async (kind) => {
       const admission = createAdmissionControl({ ...options, networkOf })
       const order: string[] = []
@@ -219,8 +219,8 @@ describe('senders of one network', () => {
   test('have half of what others leave of the queue', async () => {
     const admission = createAdmissionControl({ ...options, networkOf, maxWaiting: 6 })
     let end: () => void = () => undefined
-    const first = admission.expensive(() => new Promise<void>((resolve) => (end = resolve)), whole)
-    const ask = (from: string): Promise<string> => admission.expensive(() => from, { cost: 100, sender: from })
+    const first = admission.runExpensive(() => new Promise<void>((resolve) => (end = resolve)), whole)
+    const ask = (from: string): Promise<string> => admission.runExpensive(() => from, { cost: 100, sender: from })
     const asked = Promise.allSettled([...ofNetwork, 'b'].map(ask))
     await passed()
     end()
@@ -234,7 +234,7 @@ describe('senders of one network', () => {
     const begun: string[] = []
     const ends: (() => void)[] = []
     const begin = (from: string, cost: number): Promise<void> =>
-      admission.cheap(() => new Promise<void>((end) => (begun.push(from), ends.push(end))), { cost, sender: from })
+      admission.runCheap(() => new Promise<void>((end) => (begun.push(from), ends.push(end))), { cost, sender: from })
     const all = [begin('long', 100), ...[...ofNetwork, 'b'].map((from) => begin(from, 10))]
     await passed()
     expect(begun).toEqual(['long', 'n0', 'n1', 'n2', 'b'])
