@@ -3,7 +3,7 @@ import { usdText } from '../../domain/flows.ts'
 import type { VaultDay } from '../../domain/returns.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { encodePointState, mergedState, type PointState } from '../history/point-state.ts'
-import { appendSet, bytesOrNull, insertSet } from './sets.ts'
+import { appendSet, bytesOrNull, insertSet, upsertSet } from './sets.ts'
 
 /** An equity point: the vault's state after a flow or mark. */
 export interface RecordedPoint extends PointState {
@@ -33,14 +33,10 @@ const pointColumns = {
 } as const
 
 const appendPoints = appendSet('equity_point', pointColumns)
-const upsertPoints = insertSet(
-  'equity_point',
-  pointColumns,
-  `on conflict (vault_id, ts) do update set value_usd = excluded.value_usd,
-    capital_in_usd = excluded.capital_in_usd, capital_out_usd = excluded.capital_out_usd,
-    mark_digest = coalesce(excluded.mark_digest, equity_point.mark_digest),
-    market_delta_usd = excluded.market_delta_usd, state = ${mergedState}`,
-)
+const upsertPoints = upsertSet('equity_point', pointColumns, ['vault_id', 'ts'], {
+  mark_digest: 'coalesce(excluded.mark_digest, equity_point.mark_digest)',
+  state: mergedState,
+})
 
 const upsertDays = insertSet(
   'vault_day',

@@ -36,6 +36,25 @@ export function insertSet<const Table extends keyof Tables, const Names extends 
 }
 
 /**
+ * Creates a statement that inserts any number of rows. Where the key of a row exists, it updates all other columns, so that a
+ * column cannot be inserted and be forgotten in updates.
+ * @param columns SQL types by column, checked against the table's Prisma model
+ * @param key columns of the key
+ * @param overrides SQL of the columns that are not updated to the given value
+ */
+export function upsertSet<const Table extends keyof Tables, const Names extends ColumnTypes<Table>>(
+  table: Table,
+  columns: Only<Table, Names>,
+  key: readonly (keyof Names & string)[],
+  overrides?: Readonly<Partial<Record<keyof Names & string, string>>>,
+): SetWriter<Names> {
+  const assignments = Object.keys(columns)
+    .filter((name) => !(key as readonly string[]).includes(name))
+    .map((name) => `${name} = ${(overrides as Partial<Columns> | undefined)?.[name] ?? `excluded.${name}`}`)
+  return insertSet(table, columns, `on conflict (${key.join(', ')}) do update set ${assignments.join(', ')}`)
+}
+
+/**
  * Creates a COPY that appends any number of rows, in less than half of the time of an INSERT. A duplicate key fails.
  * @param columns SQL types by column, checked against the table's Prisma model
  */

@@ -2,7 +2,7 @@ import { usdText } from '../../../domain/flows.ts'
 import type { VaultFees } from '../../../domain/fees.ts'
 import type { VaultState } from '../../../domain/vault.ts'
 import type { Transaction } from '../../database.ts'
-import { appendSet, insertSet } from '../sets.ts'
+import { appendSet, upsertSet } from '../sets.ts'
 
 /** The part of a mark's positions that is mostly the same from mark to mark. */
 export interface RecordedLayout {
@@ -23,7 +23,7 @@ export interface RecordedChange {
 
 const appendLayouts = appendSet('position_layout', { vault_id: 'integer', ts: 'bigint', positions: 'text' })
 
-const upsertChanges = insertSet(
+const upsertChanges = upsertSet(
   'vault_change',
   {
     vault_id: 'integer',
@@ -36,10 +36,7 @@ const upsertChanges = insertSet(
     fees_withdrawn_usd: 'numeric',
     fees_high_water_usd: 'numeric',
   },
-  `on conflict (vault_id, ts) do update set phase = excluded.phase, suspension_reason = excluded.suspension_reason,
-    suspended_at = excluded.suspended_at, fees_taxed_usd = excluded.fees_taxed_usd,
-    fees_contributed_usd = excluded.fees_contributed_usd, fees_withdrawn_usd = excluded.fees_withdrawn_usd,
-    fees_high_water_usd = excluded.fees_high_water_usd`,
+  ['vault_id', 'ts'],
 )
 
 /** Writes layouts; a vault has at most one mark in a second. */

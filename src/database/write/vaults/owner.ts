@@ -1,5 +1,5 @@
 import type { Statement, Transaction } from '../../database.ts'
-import { bytesOrNull, insertSet } from '../sets.ts'
+import { bytesOrNull, upsertSet } from '../sets.ts'
 
 /** Identity of an owner fact: the address of its vault, and its time in Unix seconds. */
 export interface OwnerIdentity {
@@ -17,15 +17,14 @@ export interface RecordedOwner {
   readonly digest: string | null
 }
 
-const insertOwners = insertSet(
-  'vault_owner',
-  { vault_id: 'integer', ts: 'bigint', owner: 'text', digest: 'bytea' },
-  'on conflict (vault_id, ts) do update set owner = excluded.owner, digest = excluded.digest',
-)
+const upsertOwners = upsertSet('vault_owner', { vault_id: 'integer', ts: 'bigint', owner: 'text', digest: 'bytea' }, [
+  'vault_id',
+  'ts',
+])
 
 /** Appends owners; one of the second in which a vault was opened replaces the first owner. */
 export function saveOwners(transaction: Transaction, owners: readonly RecordedOwner[]): void {
-  insertOwners(
+  upsertOwners(
     transaction,
     owners.map(({ vaultId, ts, owner, digest }) => ({ vault_id: vaultId, ts, owner, digest: bytesOrNull(digest) })),
   )
