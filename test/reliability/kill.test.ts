@@ -5,7 +5,7 @@ import { prepareHomes } from '../support/home.ts'
 import { kill } from './kill.ts'
 import { silent } from './show.ts'
 
-const kills = 20
+const kills = 12
 /** The demo world's where there are no real-market facts. */
 const feed = realFeed === null ? {} : { feed: realFeed }
 const homes = prepareHomes()

@@ -6,7 +6,7 @@ import { stepMilliseconds, torn } from './torn.ts'
 
 const engine = postgresUrl === undefined ? 'pglite' : 'postgresql'
 // PGlite has one connection, and answers in the thread that applies the facts.
-const answers = { pglite: 1_000, postgresql: 2_000 }[engine]
+const answers = { pglite: 1_000, postgresql: 1_200 }[engine]
 const homes = prepareHomes()
 
 test(`none of ${answers} answers beside a busy feed is of two committed states, cached and not`, async () => {

@@ -174,7 +174,8 @@ function value(vault: VaultFold, valueUsd: string, prices: Prices): void {
 
 function price(vault: VaultFold, prices: Prices): void {
   const worthUsd = plus(heldUsd(vault, prices), vault.paidOutUsd)
-  vault.marketDeltaUsd = rounded(minus(worthUsd, vault.capitalInUsd), 6)
+  const deltaUsd = minus(worthUsd, vault.capitalInUsd)
+  vault.marketDeltaUsd = rounded(isExact(vault) ? deltaUsd : tieNear(deltaUsd), 6)
 }
 
 function heldUsd({ held }: VaultFold, prices: Prices): Rational {
@@ -219,4 +220,17 @@ export function growthOf(valued: readonly Valued[], day: number): Rational {
       n: 1n,
       d: 1n,
     })
+}
+
+/** Whether no quotient that the vault's benchmark carries was rounded to its 40 decimals. */
+function isExact({ held, paidOutUsd }: VaultFold): boolean {
+  return [...held.values(), paidOutUsd].every((value) => compared(rounded(value, 36), value) === 0)
+}
+
+/** A value half-way between two micro-dollars, where the amount differs from one in its 31st decimal at most; or the amount. */
+function tieNear(amountUsd: Rational): Rational {
+  const near = rounded(amountUsd, 30)
+  const halves = times(near, rational('2000000'))
+  const isTie = compared(rounded(halves, 0), halves) === 0 && compared(rounded(near, 6), near) !== 0
+  return isTie ? near : amountUsd
 }
