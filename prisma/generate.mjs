@@ -20,10 +20,13 @@ if (!isGenerated()) {
   const unfinished = mkdtempSync(path.join(root, '.build', 'generated.'))
   const made = path.join(unfinished, 'generated')
   const source = path.join(unfinished, 'schema.prisma')
-  writeFileSync(source, schema.replaceAll(`"../${folder}/`, '"./generated/'))
-  generate(source)
-  if (!isGenerated()) replaceBy(made, path.join(unfinished, 'previous'))
-  rmSync(unfinished, { recursive: true, force: true })
+  try {
+    writeFileSync(source, schema.replaceAll(`"../${folder}/`, '"./generated/'))
+    generate(source)
+    if (!isGenerated()) replaceBy(made, path.join(unfinished, 'previous'))
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true })
+  }
 }
 
 function isGenerated() {

@@ -1,20 +1,12 @@
 import { expect, test } from 'vitest'
 import { SnapshotAtDocument, StrategiesDocument } from '../../src/rest/documents.generated.ts'
-import { route } from '../../src/rest/route.ts'
-import { strategy } from '../../src/rest/schemas.ts'
+import { route, type RouteDocumentation } from '../../src/rest/route.ts'
+import { routes } from '../../src/rest/routes.ts'
 
 const strategies = {
   path: '/strategies',
   document: StrategiesDocument,
-  documentation: {
-    operation: 'getStrategies',
-    tag: 'catalogue',
-    summary: 'The catalogue of strategies',
-    description: '',
-    schema: strategy,
-    name: 'Strategy',
-    isList: true,
-  },
+  documentation: routes.find(({ path }) => path === '/strategies')?.documentation as RouteDocumentation,
   queryParameters: {},
   bodyPath: ['strategies'],
 } as const

@@ -46,7 +46,7 @@ type Fetch = typeof fetch
 /** Maximum time between two attempts to connect a stream. */
 const maxWaitMilliseconds = 10_000
 /** Minimum time between two refreshes for data that is merely older than a poll, while a stream tells of its changes. */
-const refreshMilliseconds = 30_000
+const olderRefreshMilliseconds = 30_000
 /** Maximum time from a query or a poll to the end of its response: longer than the gateway's own deadline. */
 const answerMilliseconds = 20_000
 
@@ -157,7 +157,7 @@ export function createGatewayClient(apiKey: string | null, timeoutMilliseconds =
       const { newest } = versions
       return run(DataStatusDocument, {}, fetchAny, (result) => {
         const freshness = result.data && versions.polled(result.data._meta.version, newest)
-        const isDue = !isStreaming || performance.now() - refreshedAt >= refreshMilliseconds
+        const isDue = !isStreaming || performance.now() - refreshedAt >= olderRefreshMilliseconds
         onResult(result, freshness === 'replaced' || (freshness === 'older' && isDue))
       })
     },
