@@ -169,8 +169,11 @@ function createHandle(handlers: HandlersByPath, data: DataVersions): AdapterOpti
     }
     try {
       const response = (handlers.byPath.get(exchange.request.path) ?? handlers.others)(exchange)
-      if (!(response instanceof Promise)) return toOutgoing(exchange, response)
-      return response.then((late) => toOutgoing(exchange, late)).catch(failed)
+      const outgoing =
+        response instanceof Promise
+          ? response.then((late) => toOutgoing(exchange, late))
+          : toOutgoing(exchange, response)
+      return outgoing instanceof Promise ? outgoing.catch(failed) : outgoing
     } catch (error) {
       return failed(error)
     }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { DataOrigin } from '../../graphql/execution/context.ts'
 import type { TextResponse } from '../../rest/problem.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { type Encoding, encodingFor, leastCompressedBytes, compress } from '../middleware/compression.ts'
+import { compress, type Encoding, encodingFor, encodings, leastCompressedBytes } from '../middleware/compression.ts'
 import type { ByteSink } from '../server/byte-sink.ts'
 
 /**
@@ -39,7 +39,7 @@ export class EncodedResponse {
   readonly isShared: boolean
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
-  readonly #compressed: Partial<Record<Encoding, Promise<Buffer>>>
+  readonly #compressed: Partial<Record<Encoding, Promise<Buffer> | undefined>> = {}
 
   /** @param compressed bodies that are already compressed */
   constructor(
@@ -54,7 +54,10 @@ export class EncodedResponse {
     origin: Readonly<DataOrigin> = noOrigin,
     compressed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
-    this.#compressed = { ...compressed }
+    for (const encoding of encodings) {
+      const known = compressed[encoding]
+      if (known !== undefined) this.#keep(encoding, known)
+    }
     const hasEtag = status !== 204 && !('cache-control' in headers)
     this.status = status
     this.origin = origin
@@ -85,8 +88,14 @@ export class EncodedResponse {
     const known = this.#compressed[encoding]
     if (known !== undefined) return known
     const compressed = compress(this.bytes, encoding)
-    if (compressed !== null) this.#compressed[encoding] = compressed
+    if (compressed !== null) this.#keep(encoding, compressed)
     return compressed
+  }
+
+  /** Keeps a compressed body, unless the compression fails, as for lack of memory: the next client has another. */
+  #keep(encoding: Encoding, compressed: Promise<Buffer>): void {
+    this.#compressed[encoding] = compressed
+    compressed.catch(() => (this.#compressed[encoding] = undefined))
   }
 }
 

@@ -7,7 +7,7 @@ const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
 
 /** Supported content encodings, in order of preference. */
-const encodings = ['br', 'gzip'] as const
+export const encodings = ['br', 'gzip'] as const
 export type Encoding = (typeof encodings)[number]
 
 /** Minimum size of a body to compress, in bytes: a smaller one fits one packet. */

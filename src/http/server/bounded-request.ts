@@ -49,7 +49,7 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
 
   constructor(socket: Socket) {
     super(socket)
-    if (callOnBody !== undefined) readChunks(socket)
+    if (callOnBody !== undefined && !stopped.has(socket)) readChunks(socket)
   }
 
   get target(): string {
@@ -100,10 +100,7 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
     if (this.hasTooManyChunks) return false
     this.pacing?.onRead(this.socket)
     if (chunk === null || ++this.#chunks <= bodyChunks) return super.push(chunk, encoding)
-    skipChunks(this.socket)
-    this.socket.pause()
-    // Node resumes the socket when a response ends.
-    pauseWhile(this.socket, () => true)
+    stopReading(this.socket)
     this.#refuse?.()
     return false
   }
@@ -127,6 +124,19 @@ interface ParsedSocket extends Socket {
 const onBody = 3
 /** That function, the same for all parsers; undefined until it is first removed. */
 let callOnBody: unknown
+
+/** Connections of which nothing more is read. */
+const stopped = new WeakSet<Socket>()
+
+/** Stops reading a connection, once: the same read of the socket can contain more bodies in too many chunks. */
+function stopReading(socket: Socket): void {
+  if (stopped.has(socket)) return
+  stopped.add(socket)
+  skipChunks(socket)
+  socket.pause()
+  // Node resumes the socket when a response ends.
+  pauseWhile(socket, () => true)
+}
 
 /**
  * Makes Node's parser skip the remaining chunks of this read of the socket: up to 10,900, each of which would cost a

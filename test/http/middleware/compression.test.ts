@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { compress } from '../../../src/http/middleware/compression.ts'
 import { maxConcurrentCompressions } from '../../../src/limits.ts'
-import { EncodedResponse, negotiate } from '../../../src/http/cache/encoded-response.ts'
+import { EncodedResponse, negotiate, noOrigin } from '../../../src/http/cache/encoded-response.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -110,6 +110,14 @@ describe('an answer', () => {
 test.each(['br', 'gzip'] as const)('bytes packed by %s keep no larger buffer in memory', async (encoding) => {
   const bytes = await compress(Buffer.from('{"a":1}'.repeat(300)), encoding)
   expect(bytes?.buffer.byteLength).toBe(bytes?.length)
+})
+
+test('a compression that fails is tried again for the next client', async () => {
+  const answer = new EncodedResponse({ status: 200, headers: {}, body: '{"a":1}'.repeat(300) }, noOrigin, {
+    br: Promise.reject(new Error('Out of memory')),
+  })
+  await expect(answer.compressed('br')).rejects.toThrow('Out of memory')
+  expect(brotliDecompressSync((await answer.compressed('br')) ?? '').toString()).toBe(answer.bytes.toString())
 })
 
 test('so many answers are packed at once, and the others are sent as they are', async () => {

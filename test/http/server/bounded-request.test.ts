@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { bodyChunks } from '../../../src/limits.ts'
@@ -85,4 +86,22 @@ test.each([
     await send(`${chunked}5\r\nhello\r\n0\r\n\r\n`, listener)
     expect(received).toBe(5)
   }
+})
+
+test('several bodies in too many chunks in one read stop their connection once', async () => {
+  const warnings: string[] = []
+  const onWarning = ({ message }: Error): void => void warnings.push(message)
+  process.on('warning', onWarning)
+  const small = chunked + '1\r\nx\r\n'.repeat(bodyChunks + 1)
+  let refused = 0
+  await send(`${small}0\r\n\r\n`.repeat(10), (request, response) => {
+    request.onTooManyChunks(() => {
+      refused++
+      response.writeHead(413, { connection: 'close' }).end(() => request.socket.destroySoon())
+    })
+  })
+  await nextIteration()
+  process.off('warning', onWarning)
+  expect(warnings).toEqual([])
+  expect(refused).toBeGreaterThan(0)
 })

@@ -58,7 +58,7 @@ export function eventStream({ operations, connections, createLedgerStream }: Eve
     return openAt(exchange, connections.admit(sender), async (opening) => {
       const checked = await operations.subscribe(liveEventOperation.text.toString(), { variables }, exchange)
       if (checked === null) throw new Error('The document of rows is not valid.')
-      if ('status' in checked) return withVaultParameter(checked)
+      if ('status' in checked) return toProblem(checked)
       return createLedgerStream(exchange, { args: checked.args, after, format }, opening)
     })
   }
@@ -82,11 +82,13 @@ function parametersOf(query: URLSearchParams): Asked | { readonly refusal: TextR
 }
 
 /**
- * Converts the refusal of the document to a problem of the parameter `vault`: the only value that it can refuse is an
- * address with a wrong checksum.
+ * Converts the refusal of the document to a problem. A refusal for its values is one of the parameter `vault`: the only
+ * value that it can refuse is an address with a wrong checksum.
  */
-function withVaultParameter({ body, status }: TextResponse): TextResponse {
+function toProblem({ body, status }: TextResponse): TextResponse {
   if (status === 503) return problem('OVERLOADED', 'Too many requests are waiting. Try again later.')
   const { errors } = JSON.parse(body) as { readonly errors: readonly { readonly message: string }[] }
-  return problem('BAD_PARAMETER', `vault: ${errors[0]?.message.replace(/^.*?; /, '') ?? ''}`, 'vault')
+  const message = errors[0]?.message ?? ''
+  if (status >= 500) return problem('INTERNAL', message)
+  return problem('BAD_PARAMETER', `vault: ${message.replace(/^.*?; /, '')}`, 'vault')
 }
