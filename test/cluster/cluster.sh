@@ -5,6 +5,10 @@
 #   cluster.sh leader FOLDER        prints the name of the server that leads: a, b or c; exit status 1 where none does
 #   cluster.sh kill FOLDER NAME     kills a server and its Patroni with SIGKILL, as the loss of its machine does
 #   cluster.sh start FOLDER NAME    starts them again
+#   cluster.sh freeze FOLDER NAME   stops them with SIGSTOP, as a machine that hangs; its connections stay open
+#   cluster.sh thaw FOLDER NAME     lets them go on
+#   cluster.sh crash FOLDER NAME    kills a server alone; its Patroni starts it again, or another server leads
+#   cluster.sh switchover FOLDER NAME  hands the lead over from a server that leads
 #   cluster.sh list FOLDER          prints Patroni's list of the servers
 #   cluster.sh down FOLDER          stops all, and removes the folder
 # FIRST_PORT (20000) is where the search for free ports begins, TTL (20) is Patroni's lease in seconds, ATTEMPTS (240) how
@@ -267,6 +271,14 @@ kill_member() {
   await_end $patroni $pid ${children[*]}
 }
 
+# Sends a signal to a server, its children and its Patroni.
+signal_member() {
+  local pid
+  pid=$(postmaster "$2")
+  # shellcheck disable=SC2046,SC2086
+  kill "-$1" "$(cat "$folder/pids/patroni-$2")" $pid ${pid:+$(ps -o pid= --ppid "$pid")} 2>/dev/null || true
+}
+
 # Stops programs by their names, and waits until they have ended: after half a minute with SIGKILL.
 stop() {
   local name
@@ -309,12 +321,19 @@ case $command in
     read_addresses
     leader
     ;;
-  kill | start | list)
+  list)
+    as_server patronictl -c "$folder/a/patroni.yml" list
+    ;;
+  kill | start | freeze | thaw | crash | switchover)
     read_addresses
+    member=${1:?name a, b or c}
     case $command in
-      list) as_server patronictl -c "$folder/a/patroni.yml" list ;;
-      kill) kill_member "${1:?name a, b or c}" ;;
-      start) is_running "patroni-${1:?name a, b or c}" || start_patroni "$1" ;;
+      kill) kill_member "$member" ;;
+      start) is_running "patroni-$member" || start_patroni "$member" ;;
+      freeze) signal_member STOP "$member" ;;
+      thaw) signal_member CONT "$member" ;;
+      crash) kill -9 "$(postmaster "$member")" ;;
+      switchover) as_server patronictl -c "$folder/$member/patroni.yml" switchover vaults --leader "$member" --scheduled now --force ;;
     esac
     ;;
   *) usage ;;

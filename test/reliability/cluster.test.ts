@@ -12,7 +12,7 @@ const homes = prepareHomes()
 test.skipIf(postgresUrl === undefined || noCluster !== null)(
   `the leader of a cluster is killed while a feed is applied: nothing is lost, and no client goes back${noCluster === null ? '' : ` (${noCluster})`}`,
   async () => {
-    const { figures, flaws } = await cluster({ homes, points: 4_000, kills: 1, leaseSeconds: 8, say: silent })
+    const { figures, flaws } = await cluster({ homes, points: 4_000, losses: ['kill'], leaseSeconds: 8, say: silent })
     expect(flaws).toEqual([])
     expect(figures['answers']).toBeGreaterThan(100)
   },

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '../../src/database/open.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
-import { type Cluster, startCluster, until } from '../support/cluster.ts'
+import { type Cluster, type Loss, startCluster, until } from '../support/cluster.ts'
 import { differences, dumpReadModel } from '../support/dump.ts'
 import { feedText } from '../support/feeds.ts'
 import type { Homes } from '../support/home.ts'
@@ -15,7 +15,7 @@ import { type CommitWatch, watchCommits } from './commit-watch.ts'
 import type { Finding, Say } from './show.ts'
 
 const readers = 8
-const piecesPerKill = 20
+const piecesPerLoss = 20
 const pieceMilliseconds = 100
 /** A server that was lost is copied anew at most, and the others have to catch up. */
 const patienceSeconds = 300
@@ -25,23 +25,25 @@ const followSeconds = 5
 interface ClusterRun {
   readonly homes: Homes
   readonly points: number
-  readonly kills: number
+  /** How the leader is lost, each time. */
+  readonly losses: readonly Loss[]
   readonly leaseSeconds: number
   readonly say: Say
 }
 
-/** Moments of a kill in milliseconds of performance.now(). */
-interface Kill {
+/** Moments of a loss in milliseconds of performance.now(). */
+interface Lost {
+  readonly loss: Loss
   readonly at: number
   readonly leaderAt: number
   readonly commitAt: number
 }
 
 /**
- * Kills the leader of a cluster again and again, while a gateway applies a feed and readers ask three gateways, each client
+ * Loses the leader of a cluster again and again, while a gateway applies a feed and readers ask three gateways, each client
  * with the version that it was told last.
  */
-export async function cluster({ homes, points, kills, leaseSeconds, say }: ClusterRun): Promise<Finding> {
+export async function cluster({ homes, points, losses, leaseSeconds, say }: ClusterRun): Promise<Finding> {
   const folder = await mkdtemp(path.join(tmpdir(), 'cluster-feed-'))
   const feed = path.join(folder, 'feed.ndjson')
   const facts = manyPoints(points)
@@ -57,11 +59,11 @@ export async function cluster({ homes, points, kills, leaseSeconds, say }: Clust
   try {
     await until(() => Promise.resolve(watch.lines >= first), patienceSeconds, 'the beginning of the feed is applied')
     const asking = startClusterReaders({ ports: running.gatewayPorts, facts, count: readers, watch })
-    const done: Kill[] = []
-    const pieces = piecesOf(facts.slice(first), kills * piecesPerKill)
-    for (let kill = 0; kill < kills; kill++) {
-      const some = pieces.slice(kill * piecesPerKill, (kill + 1) * piecesPerKill)
-      done.push(await killed(running, watch, feed, some, `kill ${kill + 1} of ${kills}`, say))
+    const done: Lost[] = []
+    const pieces = piecesOf(facts.slice(first), losses.length * piecesPerLoss)
+    for (const [index, loss] of losses.entries()) {
+      const some = pieces.slice(index * piecesPerLoss, (index + 1) * piecesPerLoss)
+      done.push(await lost(running, watch, feed, some, loss, say))
     }
     await until(() => Promise.resolve(watch.lines >= facts.length), patienceSeconds, 'the whole feed is applied')
     await wait(1_000)
@@ -82,34 +84,34 @@ function piecesOf(facts: readonly FactInput[], count: number): FactInput[][] {
   return Array.from({ length: count }, (_, piece) => facts.slice(piece * size, (piece + 1) * size))
 }
 
-/** Kills the leader in the middle of some pieces of the feed, and brings its server back as a replica. */
-async function killed(
+/** Loses the leader in the middle of some pieces of the feed, and brings its server back as a replica. */
+async function lost(
   running: Cluster,
   watch: CommitWatch,
   feed: string,
   pieces: readonly FactInput[][],
-  name: string,
+  loss: Loss,
   say: Say,
-): Promise<Kill> {
+): Promise<Lost> {
   // The last piece is not applied before another server leads.
   const appending = appendSlowly(feed, pieces.slice(0, -1))
   // Not at the same place of a batch each time.
   await wait(Math.random() * pieces.length * pieceMilliseconds)
   const leader = await running.leader()
   if (leader === null) throw new Error('No server leads')
-  say(`${name}: ${leader}`)
+  say(`${loss}: ${leader}`)
   const at = performance.now()
-  await running.kill(leader)
+  await running.lose(leader, loss)
   watch.reconnect()
   const leaderAt = await watch.answered()
   await appending
   const { newest } = watch
   await appendSlowly(feed, pieces.slice(-1))
   const commitAt = await watch.commitAfter(newest)
-  say(`${name}: a leader after ${seconds(leaderAt - at)} s, a commit after ${seconds(commitAt - at)} s`)
+  say(`${loss}: a leader after ${seconds(leaderAt - at)} s, a commit after ${seconds(commitAt - at)} s`)
   await running.start(leader)
-  await until(() => running.isWhole(), patienceSeconds, `${leader} follows again`)
-  return { at, leaderAt, commitAt }
+  await until(() => running.isWhole(), patienceSeconds, `All servers after ${leader} was lost by ${loss}`)
+  return { loss, at, leaderAt, commitAt }
 }
 
 async function appendSlowly(feed: string, pieces: readonly FactInput[][]): Promise<void> {
@@ -148,22 +150,22 @@ const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed
 
 function findingOf(
   facts: number,
-  kills: readonly Kill[],
+  done: readonly Lost[],
   { answers, unanswered, refused, oldestSeconds, slowestMilliseconds }: ClusterReaders,
   others: readonly string[],
   wrong: number,
   lacking: number,
 ): Finding {
   const isLeaderless = (at: number): boolean =>
-    kills.some((kill) => at >= kill.at && at <= kill.leaderAt + followSeconds * 1_000)
+    done.some((one) => at >= one.at && at <= one.leaderAt + followSeconds * 1_000)
   const untimely = refused.filter(({ from, to }) => !isLeaderless(from) && !isLeaderless(to))
-  const times = (name: 'leaderAt' | 'commitAt'): string => kills.map((kill) => seconds(kill[name] - kill.at)).join(' ')
+  const times = (name: 'leaderAt' | 'commitAt'): string => done.map((one) => seconds(one[name] - one.at)).join(' ')
   const flaws = untimely.map(({ code, gateway }) => `Gateway ${gateway} answered 503 ${code} while a server led`)
   if (answers === 0) flaws.push('No answer was checked')
   return {
     figures: {
       'facts of the feed': facts,
-      'kills of the leader': kills.length,
+      'losses of the leader': done.map(({ loss }) => loss).join(' '),
       'seconds to a leader': times('leaderAt'),
       'seconds to a commit': times('commitAt'),
       'tables that differ in the end': lacking,

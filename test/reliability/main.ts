@@ -2,13 +2,14 @@
  * The shows of what the gateway bears, at any size:
  *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread|edge|cluster|cluster-reads [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- kill|faults [--jobs N]
- *   npm run reliability -- cluster [--kills N] [--lease SECONDS]
+ *   npm run reliability -- cluster [--kills N] [--loss kill|crash|switchover] [--lease SECONDS]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--workers N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, of expensive queries too, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
 import { parseArgs } from 'node:util'
 import { maxPerformanceDays } from '../../src/domain/figures/performance.ts'
 import { type Homes, openHomes } from '../support/home.ts'
+import { type Loss, losses } from '../support/cluster.ts'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { abuse } from './abuse.ts'
 import { attacks } from './attacks/attacks.ts'
@@ -139,7 +140,7 @@ const shows: Readonly<Record<string, Show>> = {
     size: 150_000,
     engines: ['postgresql'],
     run: ({ homes, size, say }) =>
-      cluster({ homes, say, points: size, kills: Number(values.kills), leaseSeconds: Number(values.lease) }),
+      cluster({ homes, say, points: size, losses: chosenLosses(), leaseSeconds: Number(values.lease) }),
   },
   'cluster-reads': {
     unit: 'requests',
@@ -164,6 +165,7 @@ const { values, positionals } = parseArgs({
     engine: { type: 'string' },
     jobs: { type: 'string', default: '1' },
     kills: { type: 'string', default: '10' },
+    loss: { type: 'string', multiple: true },
     lease: { type: 'string', default: '20' },
     ledger: { type: 'string', default: '300000' },
     seconds: { type: 'string', default: '10' },
@@ -206,6 +208,13 @@ async function runOn(engine: Engine, { run }: Show, options: Omit<Run, 'homes' |
   } finally {
     await server?.remove()
   }
+}
+
+/** The ways in which the leader is lost, in turn. */
+function chosenLosses(): Loss[] {
+  const ways = losses.filter((loss) => values.loss?.includes(loss) ?? true)
+  if (ways.length === 0) throw new Error(`--loss is none of ${losses.join(', ')}`)
+  return Array.from({ length: Number(values.kills) }, (_, index) => ways[index % ways.length] ?? 'kill')
 }
 
 /** On a terminal, a line that is written over, unless all are to be seen. */

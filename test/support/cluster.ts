@@ -17,6 +17,10 @@ export const noCluster: string | null = programs.every((program) => existsSync(p
 export const memberNames = ['a', 'b', 'c'] as const
 export type Member = (typeof memberNames)[number]
 
+/** How the leader of a cluster is lost; a server that crashes or hands over comes back by itself. */
+export const losses = ['kill', 'crash', 'switchover'] as const
+export type Loss = (typeof losses)[number]
+
 export interface ClusterOptions {
   /** File that the third gateway follows. */
   readonly feed: string
@@ -46,7 +50,8 @@ export interface Cluster {
   leader(): Promise<Member | null>
   /** Whether one server leads and the others follow, one synchronously. */
   isWhole(): Promise<boolean>
-  kill(member: Member): Promise<void>
+  lose(member: Member, loss: Loss): Promise<void>
+  /** Starts a server that was killed. */
   start(member: Member): Promise<void>
   /** Log of a gateway from 1 to 3. */
   logOf(gateway: number): Promise<string>
@@ -95,7 +100,7 @@ export async function startCluster({ feed, leaseSeconds, env: more = {} }: Clust
       const found = await Promise.all(memberNames.map((member) => rolesBy(apiPort(member))))
       return found.every((roles) => roles === 'leader,replica,sync_standby')
     },
-    kill: (member) => command('kill', member),
+    lose: (member, loss) => command(loss, member),
     start: (member) => command('start', member),
     logOf: (gateway) => readFile(path.join(folder, `log/gateway-${gateway}.log`), 'utf8'),
     async down() {
