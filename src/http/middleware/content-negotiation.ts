@@ -16,9 +16,9 @@ export function prefersHtml(accept: string | null): boolean {
   return html > 0 && html >= qualityOf(accepted, jsonTypes)
 }
 
-/** Returns whether a client accepts a stream of server-sent events by name, with any weight. */
+/** Returns whether a client accepts a stream of server-sent events by name, with any weight but 0. */
 export function acceptsEvents(accept: string): boolean {
-  return /text\/event-stream/i.test(accept)
+  return /text\/event-stream/i.test(accept) && preferredType(accept, ['text/event-stream']) !== null
 }
 
 /** Returns whether a client accepts CSV by name, with more weight than JSON. */

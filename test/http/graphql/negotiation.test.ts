@@ -61,6 +61,14 @@ test.each([
   expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([status, type])
 })
 
+test.each(['text/event-stream;q=0', 'text/event-stream;q=0.0, text/html;q=0'])(
+  'events of the weight 0 are not sent: %s',
+  async (accept) => {
+    const answer = await gateway.get(path, { headers: { accept } })
+    expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([406, types[1]])
+  },
+)
+
 test('media ranges beyond the limit of an Accept header are ignored', async () => {
   const statusAfter = async (count: number, range: string, init: RequestInit): Promise<number> => {
     const accept = `${`${range},`.repeat(count)}application/json`
