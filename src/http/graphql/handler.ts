@@ -11,7 +11,7 @@ import { graphqlPath } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { acceptedMediaType, type MediaType, parseJsonPost, runJsonPost } from './json-post.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
-import { explained, graphqlMethods, methodRefused, notAcceptable } from './refusals.ts'
+import { explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<GatewayContext, GatewayContext>
 
@@ -75,14 +75,12 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     const headers = { ...request.headerRecord(), accept: mediaType }
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
     const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), serverContext)
+    // Yoga receives only GET and POST, of which it refuses a mutation by GET.
+    if (response.status === 405) return mutationByGet()
     // Yoga's own Headers keep the case in which a name was set.
     const named = Array.from(response.headers, ([name, value]) => [name.toLowerCase(), value] as const)
     const sent = Object.fromEntries(named.filter(([name]) => sentHeaders.has(name)))
-    return explained({
-      status: response.status,
-      headers: response.status === 405 ? { ...sent, allow: graphqlMethods } : sent,
-      body: await response.text(),
-    })
+    return explained({ status: response.status, headers: sent, body: await response.text() })
   }
 
   /** Parses and runs a request; a long body is parsed under admission control, with a cost in proportion to its size. */

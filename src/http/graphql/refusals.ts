@@ -1,3 +1,4 @@
+import { noMutation } from '../../graphql/execution/errors.ts'
 import { notAllowed } from '../../rest/handler.ts'
 import type { TextResponse } from '../../rest/problem.ts'
 
@@ -17,6 +18,11 @@ export function asGraphqlError({ status, headers, body }: TextResponse): TextRes
 /** Returns the refusal of a method that `/graphql` does not allow. */
 export function methodRefused(method: string): TextResponse {
   return asGraphqlError(notAllowed(method, graphqlMethods))
+}
+
+/** Returns the refusal of a mutation by GET: GraphQL over HTTP requires 405, although a POST is refused too. */
+export function mutationByGet(): TextResponse {
+  return graphqlRefusal(405, 'METHOD_NOT_ALLOWED', noMutation().message, { allow: graphqlMethods })
 }
 
 /** Returns the refusal of a request that accepts no media type of results. */

@@ -106,6 +106,16 @@ describe('each request', () => {
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('There are no mutations')])
   })
 
+  test.each([json.accept, 'application/json'])(
+    'by GET that is a mutation is refused for its method: %s',
+    async (accept) => {
+      const response = await gatewayOn(database).get('/graphql?query=mutation{nothing}', { headers: { accept } })
+      const message = 'There are no mutations: nothing can be changed here.'
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, POST, OPTIONS'])
+      expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'METHOD_NOT_ALLOWED' } }] })
+    },
+  )
+
   test('names the same methods in Allow, and only where it is refused for its method', async () => {
     const { app } = gatewayOn(database)
     const ask = (method: string): Promise<Response> =>
