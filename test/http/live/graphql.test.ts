@@ -161,6 +161,12 @@ describe('a request is refused before its stream begins', () => {
     ],
     ['a malformed cursor', 'subscription { ledger(after: "x") { cursor } }', 400, 'BAD_USER_INPUT'],
     [
+      'too many vaults',
+      `subscription { ledger(vaults: ${JSON.stringify(Array.from({ length: 101 }, (_, index) => addressOf(index)))}) { cursor } }`,
+      400,
+      'BAD_USER_INPUT',
+    ],
+    [
       'too high a cost',
       `subscription { vault(address: "${vault}") { equity(points: 2000) { ts netUsd valueUsd } } }`,
       400,

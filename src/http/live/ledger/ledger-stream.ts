@@ -1,6 +1,6 @@
 import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
-import { type TextResponse, problem, retryLater } from '../../../rest/problem.ts'
+import { type TextResponse, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
@@ -41,9 +41,6 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
 
   return async (exchange, { args, after, format }, { slot }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
-    if ((vaults?.length ?? 0) > liveLimits.vaults) {
-      return problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults')
-    }
     const resumed = resumedPosition(exchange, after)
     const position = resumed === undefined ? await tail.now(exchange.sender).catch(() => undefined) : resumed
     if (position === undefined) {

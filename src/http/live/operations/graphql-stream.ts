@@ -41,12 +41,6 @@ export interface GraphqlStreamOptions {
 /** Media type of the results in events, and of refusals. */
 const eventMediaType = 'application/graphql-response+json'
 
-/** Returns the error of an invalid ledger position. */
-function noPosition(): GraphQLError {
-  const extensions = { code: 'BAD_USER_INPUT', argument: 'after', http: { status: 400 } }
-  return new GraphQLError('after is neither a cursor nor a data version', { extensions })
-}
-
 /** Clients of GraphQL over SSE know only the events `next` and `complete`: other messages are comments. */
 const staleFrame = commentFrame('stale')
 const freshFrame = commentFrame('fresh')
@@ -76,13 +70,21 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
       return problem('BODY_TOO_LARGE', `A subscription has at most ${liveLimits.characters} characters.`)
     }
     if (checked.name !== 'ledger') return follow(exchange, sent, checked, opening)
-    const { after } = checked.args as { readonly after?: string | null }
+    const { after, vaults } = checked.args as { readonly after?: string | null; readonly vaults?: unknown[] | null }
     const position = after == null ? null : parseLedgerPosition(after)
-    if (after != null && position === null) {
-      return new EncodedResponse(formatGraphqlResult({ errors: [noPosition()] }, eventMediaType, operations.context))
+    if (after != null && position === null) return invalid('after', 'is neither a cursor nor a data version')
+    if (vaults != null && vaults.length > liveLimits.vaults) {
+      return invalid('vaults', `has ${vaults.length} values, more than ${liveLimits.vaults}`)
     }
     const format = rowFormat(operations, sent, checked, exchange.sender)
     return createLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
+  }
+
+  /** Refuses an argument of `ledger`. */
+  function invalid(argument: string, flaw: string): EncodedResponse {
+    const extensions = { code: 'BAD_USER_INPUT', argument, http: { status: 400 } }
+    const errors = [new GraphQLError(`${argument} ${flaw}`, { extensions })]
+    return new EncodedResponse(formatGraphqlResult({ errors }, eventMediaType, operations.context))
   }
 
   /** Parses a request; a long body is parsed under admission control, with a cost in proportion to its size. */
