@@ -8,6 +8,8 @@ export const graphqlMethods = 'GET, POST, OPTIONS'
 /** Converts a problem (RFC 9457) into a GraphQL error response. */
 export function asGraphqlError({ status, headers, body }: TextResponse): TextResponse {
   const { title, detail, type } = JSON.parse(body) as { title: string; detail: string; type: string }
+  // The same error as of an unexpected failure in the executor, whose message is the detail.
+  if (status === 500) return graphqlRefusal(status, 'INTERNAL_SERVER_ERROR', detail, headers)
   const code = type
     .slice(type.lastIndexOf(':') + 1)
     .toUpperCase()

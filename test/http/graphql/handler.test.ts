@@ -116,6 +116,22 @@ describe('each request', () => {
     },
   )
 
+  test('that fails outside of the executor is masked as one that fails in it', async () => {
+    const failing: GraphqlPlugin = {
+      onResponse: () => {
+        throw new Error('hunter2')
+      },
+    }
+    const gateway = gatewayOn(database, { plugins: [failing] })
+    const response = await gateway.get('/graphql?query={__typename}', { headers: { accept: json.accept } })
+    const message = expect.stringMatching(
+      /^Something went wrong here\. It is logged with the request id \S+\.$/,
+    ) as unknown
+    expect(response.status).toBe(500)
+    expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'INTERNAL_SERVER_ERROR' } }] })
+    expect(gateway.reported).toHaveLength(1)
+  })
+
   test('names the same methods in Allow, and only where it is refused for its method', async () => {
     const { app } = gatewayOn(database)
     const ask = (method: string): Promise<Response> =>
