@@ -59,8 +59,13 @@ export function listenOnPrimary(options: Omit<ListenOptions, 'onStandby'>, liste
 async function connect(pool: RetryingPool, wake: () => void): Promise<LogConnection> {
   const client = await pool.connect()
   const ended = new Promise<void>((resolve) => client.once('end', resolve))
-  // A broken connection fails the next poll, which starts immediately.
-  client.on('error', wake).on('end', wake).on('notification', wake)
+  let broken: Error | null = null
+  // A broken connection fails the next poll, which starts immediately: the driver then states no reason.
+  client.on('error', (error) => {
+    broken ??= error
+    wake()
+  })
+  client.on('end', wake).on('notification', wake)
   const close = async (): Promise<void> => {
     client.release(true)
     await Promise.race([ended, wait(answerMilliseconds)])
@@ -74,7 +79,13 @@ async function connect(pool: RetryingPool, wake: () => void): Promise<LogConnect
   }
   return {
     close,
-    read: async ({ name, text }, values) => (await client.query({ name, text, values: [...values] })).rows as unknown[],
+    async read({ name, text }, values) {
+      try {
+        return (await client.query({ name, text, values: [...values] })).rows as unknown[]
+      } catch (error) {
+        throw broken ?? error
+      }
+    },
   }
 }
 

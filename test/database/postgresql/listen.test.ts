@@ -58,6 +58,33 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     expect(warnings[1]).toBe(`Commits are received from PostgreSQL at ${host} again`)
   }, 60_000)
 
+  test('reports a connection that is accepted, and cut off again and again, once, and its end; not a single cut', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const { host, pathname } = new URL(url)
+    const { database, warnings } = await open(url)
+    await migrate(database)
+    const heard = await listen(database)
+    const cut = (): Promise<void> =>
+      onServer(
+        postgresUrl,
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${pathname.slice(1)}'
+         and (query like 'listen %' or query like '%from commit_log%')`,
+      )
+    await cut()
+    await vi.waitFor(() => expect(heard).toEqual([true, false, true]), patience)
+    await wait(500)
+    expect(warnings).toEqual([])
+    for (let cuts = 0; cuts < 8; cuts++) {
+      const received = heard.length
+      await cut()
+      await vi.waitFor(() => expect(heard.slice(received)).toEqual([false, true]), patience)
+    }
+    const breaks = `^The connection that receives commits from PostgreSQL at ${host} breaks repeatedly: terminating connection`
+    expect(warnings).toEqual([expect.stringMatching(breaks)])
+    await vi.waitFor(() => expect(warnings).toHaveLength(2), patience)
+    expect(warnings[1]).toBe(`Commits are received from PostgreSQL at ${host} again`)
+  }, 60_000)
+
   test('takes over a connection of reads, where these have all that the server gives', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const role = `role_${new URL(url).pathname.slice(1)}`
