@@ -49,6 +49,9 @@ export const defaultQueryLimits = {
   responseCharacters: 10_000_000,
 } as const
 
+/** Characters of a result that are processed at once, a few milliseconds; other work runs in between. A usual page of rows is one slice. */
+export const charactersAtOnce = 262_144
+
 export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, number>>
 
 /** Cost of a list besides its items, and of a count: each alias is a separate read. */

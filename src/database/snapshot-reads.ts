@@ -17,7 +17,7 @@ export class SnapshotReads implements VersionedReader {
   async read<Row>(read: Read, values: readonly Value[]): Promise<Versioned<Row>> {
     if (this.#failure !== undefined) throw this.#failure.error
     try {
-      return decodeRows<Row>(read, await this.send(read, values))
+      return await decodeRows<Row>(read, await this.send(read, values))
     } catch (error) {
       this.#failure ??= { error }
       throw this.#failure.error

@@ -1,9 +1,10 @@
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Canceller } from '../database/cancellation.ts'
 import { withoutVaultTags } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
 import { type DataOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
-import type { HttpLimits } from '../limits.ts'
+import { charactersAtOnce, type HttpLimits } from '../limits.ts'
 import { responseKey } from '../rest/handler.ts'
 import { type TextResponse, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
@@ -105,6 +106,8 @@ export function producer(
     const text = await withinDeadline(respondOrRefuse(exchange, context, respond), answerSeconds, signal, tooLate)
     const { version } = recorded
     const tags = recorded.tags.has('all vaults') ? withoutVaultTags(recorded.tags) : recorded.tags
+    // Its text has taken time: it is encoded in the next iteration of the event loop.
+    if (text.body.length > charactersAtOnce) await nextIteration()
     // A response without reads is a refusal, or introspection: it would only evict other responses.
     const origin = { tags, version, isCacheable: recorded.isCacheable && tags.size > 0 }
     return new EncodedResponse(letEdgesKeep?.(request, text, origin) ?? text, origin)

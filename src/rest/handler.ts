@@ -119,21 +119,21 @@ function variablesOf(
 }
 
 /** Formats the data of a route in the format that its client prefers. */
-function formatRoute(
+async function formatRoute(
   json: string,
   envelope: string,
   route: Route,
   past: Route['past'] | null,
   request: RestRequest,
   { cacheScope, prefersCsv }: RestOptions,
-): TextResponse {
+): Promise<TextResponse> {
   const { isTable = false, schema } = route.documentation
   const next = route.next?.(JSON.parse(envelope) as never) ?? null
   const isFinal = past?.isFinal(JSON.parse(envelope) as never) === true
   const isCsv = isTable && prefersCsv(request.header('accept'))
   const ofType = isCsv ? csvHeaders : isTable ? tableHeaders : jsonHeaders
   const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
-  const body = isCsv ? csvOfList(json, Object.keys(schema.properties ?? {})) : json
+  const body = isCsv ? await csvOfList(json, Object.keys(schema.properties ?? {})) : json
   const text = { status: 200, headers, body }
   return isFinal ? { ...text, cacheControl: `${cacheScope}, max-age=${finalSeconds}`, isReusable: true } : text
 }

@@ -90,8 +90,8 @@ describe('what a client accepts', () => {
   })
 })
 
-test('an empty list is a line of names', () => expect(csvOfList('[]', ['a', 'b'])).toBe('a,b\r\n'))
+test('an empty list is a line of names', async () => expect(await csvOfList('[]', ['a', 'b'])).toBe('a,b\r\n'))
 
-test('numbers in texts stay as they are', () => {
-  expect(csvOfList('[{"a":"\\"b\\":1","c":1.50}]', ['a', 'c'])).toBe('a,c\r\n"""b"":1",1.50\r\n')
+test('numbers in texts stay as they are', async () => {
+  expect(await csvOfList('[{"a":"\\"b\\":1","c":1.50}]', ['a', 'c'])).toBe('a,c\r\n"""b"":1",1.50\r\n')
 })

@@ -1,3 +1,5 @@
+import { setImmediate as nextIteration } from 'node:timers/promises'
+import { charactersAtOnce } from '../../limits.ts'
 import type { Statement, Versioned } from '../database.ts'
 import type { ColumnsIn, ModelColumns, SelectedRows } from '../prisma/columns.ts'
 import { dataVersion } from './commit-log.ts'
@@ -80,19 +82,30 @@ interface SentRow {
 }
 
 /**
- * Decodes the rows of a statement, by its codec where it has one: then all rows are one text, or one text for each key.
+ * Decodes the rows of a statement, by its codec where it has one: then all rows are one text, or one text for each key. Long
+ * texts, whose receipt has taken time, are decoded in the next iteration of the event loop.
  * @param sent rows from the driver
  * @returns the rows, with the version of their snapshot where the statement selects it
  */
-export function decodeRows<Row>({ decode }: Statement, sent: unknown[]): Versioned<Row> {
+export function decodeRows<Row>(statement: Statement, sent: unknown[]): Versioned<Row> | Promise<Versioned<Row>> {
   const texts = sent as SentRow[]
   // All rows of a statement are from one snapshot.
   const version = texts[0]?.dataVersion ?? null
+  const { decode } = statement
   if (decode === undefined) return { rows: sent as Row[], version }
+  let characters = 0
+  for (const { encoded } of texts) characters += encoded?.length ?? 0
+  const decoded = (): Versioned<Row> => ({ rows: decodeTexts(decode as Decode<Row>, texts), version })
+  return characters > charactersAtOnce ? nextIteration().then(decoded) : decoded()
+}
+
+type Decode<Row> = RowCodec<Row>['decode']
+
+function decodeTexts<Row>(decode: Decode<Row>, texts: readonly SentRow[]): Row[] {
   const lists: Row[][] = []
-  for (const { encoded, key } of texts) if (encoded != null) lists.push(decode(encoded, key) as Row[])
+  for (const { encoded, key } of texts) if (encoded != null) lists.push(decode(encoded, key))
   const [only, ...others] = lists
-  return { rows: only !== undefined && others.length === 0 ? only : ([] as Row[]).concat(...lists), version }
+  return only !== undefined && others.length === 0 ? only : ([] as Row[]).concat(...lists)
 }
 
 const asJson = (sql: string): string => `to_json(${sql})::text`

@@ -58,7 +58,7 @@ export class CompiledRun {
   /** Text of the body. */
   body: OutputText | null = null
   #pending = 0
-  #joined = 0
+  #counted = 0
   #settled: (() => void) | null = null
   #failed: ((error: unknown) => void) | null = null
 
@@ -73,10 +73,18 @@ export class CompiledRun {
     if (characters > this.maxCharacters) throw new TooLong(characters)
   }
 
-  /** Joins the items of a list, after counting their length. Nested lists count once per level. */
+  /**
+   * Counts the length of items of lists. Nested lists count once per level.
+   * @throws {TooLong} if all together exceed the limit of the response
+   */
+  count(characters: number): void {
+    this.#counted += characters
+    this.limit(this.#counted)
+  }
+
+  /** Joins the items of a list, after counting their length. */
   join(items: readonly string[]): string {
-    this.#joined += totalLength(items)
-    this.limit(this.#joined)
+    this.count(totalLength(items))
     return `[${items.join(',')}]`
   }
 
@@ -87,6 +95,16 @@ export class CompiledRun {
     promise
       .then((value) => {
         pieces[place] = write(value, this)
+        if (--this.#pending === 0) this.#settled?.()
+      })
+      .catch((error: unknown) => this.#failed?.(error))
+  }
+
+  /** Waits for work that completes pieces by itself. */
+  until(work: Promise<void>): void {
+    this.#pending++
+    work
+      .then(() => {
         if (--this.#pending === 0) this.#settled?.()
       })
       .catch((error: unknown) => this.#failed?.(error))

@@ -1,6 +1,7 @@
 import { getArgumentValues, type GraphQLEnumType, type GraphQLLeafType } from 'graphql'
+import { charactersAtOnce } from '../../../limits.ts'
 import type { CompiledField } from './compiled-field.ts'
-import { type OutputText, type OutputWriter, Pieces } from './compiled-run.ts'
+import { type CompiledRun, type OutputText, type OutputWriter, Pieces } from './compiled-run.ts'
 import { leafText, quoted } from './json-text.ts'
 
 /** A resolved value is null, or does not match the type of its field. */
@@ -68,24 +69,59 @@ export function byType(
   }
 }
 
-/** Returns a writer of lists. */
+/** Returns a writer of lists. Long ones are written in slices, between which the event loop runs. */
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {
     if (!Array.isArray(value)) throw new Unexpected()
-    const items: OutputText[] = []
-    let isWhole = true
-    for (const item of value as unknown[]) {
-      if (item instanceof Promise) {
-        isWhole = false
-        run.later(item, writeItem, items)
-        continue
-      }
-      const text = writeItem(item, run)
-      if (typeof text !== 'string') isWhole = false
-      items.push(text)
-    }
-    return isWhole ? run.join(items as string[]) : new Pieces(items, '[', ',', ']')
+    const list: ListInProgress = { items: value, next: 0, texts: [], characters: 0, isWhole: true }
+    const isEnd = writeSlice(list, writeItem, run)
+    if (isEnd && list.isWhole) return run.join(list.texts as string[])
+    if (!isEnd) run.until(writeOn(list, writeItem, run))
+    return new Pieces(list.texts, '[', ',', ']')
   }
+}
+
+interface ListInProgress {
+  readonly items: readonly unknown[]
+  /** Index of the next item. */
+  next: number
+  readonly texts: OutputText[]
+  /** Length of the complete texts of the last slice. */
+  characters: number
+  /** Whether all texts so far are complete. */
+  isWhole: boolean
+}
+
+/**
+ * Writes the next items of a list, until their texts have more than {@link charactersAtOnce}.
+ * @returns whether there are no further items
+ */
+function writeSlice(list: ListInProgress, writeItem: OutputWriter, run: CompiledRun): boolean {
+  const { items, texts } = list
+  list.characters = 0
+  while (list.next < items.length && list.characters <= charactersAtOnce) {
+    const value = items[list.next++]
+    if (value instanceof Promise) {
+      list.isWhole = false
+      run.later(value, writeItem, texts)
+      continue
+    }
+    const text = writeItem(value, run)
+    if (typeof text === 'string') list.characters += text.length
+    else list.isWhole = false
+    texts.push(text)
+  }
+  return list.next === items.length
+}
+
+/** Writes the other slices of a list, and counts the length of each, so that a response that is too long ends early. */
+async function writeOn(list: ListInProgress, writeItem: OutputWriter, run: CompiledRun): Promise<void> {
+  for (let isEnd = false; !isEnd;) {
+    run.count(list.characters)
+    await new Promise((resolve) => setImmediate(resolve))
+    isEnd = writeSlice(list, writeItem, run)
+  }
+  run.count(list.characters)
 }
 
 /** Returns a writer that handles null: `null` for a nullable type, an error for a non-null one. */
