@@ -50,7 +50,7 @@ export function createAttempt(
 
 /**
  * Returns the outcomes of a batch: those of the earlier attempt where every fact that it applied is known now, and none that
- * it rejected was applied now, because that attempt was committed.
+ * it rejected was applied now, because that attempt was committed. It may have ended before a line that waited for the right clock.
  */
 function committedOutcomes(
   outcomes: readonly LineOutcome[],
@@ -61,7 +61,9 @@ function committedOutcomes(
       (status !== 'applied' || outcomes[index]?.status === 'skipped') &&
       (status !== 'rejected' || outcomes[index]?.status !== 'applied'),
   )
-  return earlier !== undefined && wasCommitted === true ? earlier : outcomes
+  return earlier !== undefined && wasCommitted === true
+    ? outcomes.map((outcome, at) => earlier[at] ?? outcome)
+    : outcomes
 }
 
 /** Returns the outcome of a line: `applied` where the fact is known because another writer of the run applied it. */

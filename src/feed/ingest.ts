@@ -59,7 +59,8 @@ export interface IngestOptions {
  * @throws {UnreadableFeed} when the source ends prematurely or cannot be read
  * @throws {UnrepeatableFeed} when the database has lost facts of a source that cannot be read again
  * @throws {UnwritableRejects} when rejected lines cannot be written; their batch is not applied
- * @throws {ClockBehind} when the clock is known to be wrong, without an observer of outages; the batch is not applied
+ * @throws {ClockBehind} when a fact is ahead of a clock that is known to be wrong, without an observer of outages; everything
+ *   before it is committed
  */
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const { database, source, nowSeconds } = options
@@ -143,7 +144,10 @@ async function applySegments(options: IngestOptions, run: Run, checkpoints: Chec
       to = from + batch.lines.length
       // Parses the next batch while the database processes this one.
       next = parse(lines, to)
-      await checkpointed(applyAsBatch(options, run, batch, round.outcomes.slice(from, to), onHandled))
+      for (let rest: Batch | null = batch; rest !== null;) {
+        const committed = round.outcomes.slice(to - rest.lines.length, to)
+        rest = await checkpointed(applyAsBatch(options, run, rest, committed, onHandled))
+      }
     }
   }
 }
@@ -167,13 +171,17 @@ async function applyInRound(
   return round
 }
 
+/**
+ * Applies a batch.
+ * @returns the lines that are not applied yet: their first one may have to wait for the right clock; null where there are none
+ */
 async function applyAsBatch(
   options: IngestOptions,
   run: Run,
   batch: Batch,
   committed: readonly (LineOutcome | undefined)[],
   onHandled: (last: Line) => void,
-): Promise<void> {
+): Promise<Batch | null> {
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedAfter } = run
@@ -181,7 +189,7 @@ async function applyAsBatch(
   const attemptOptions = { database, rejects, feed: source.name, expected, countedAfter, committed, nowSeconds }
   const attempt = createAttempt(attemptOptions, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
-  if (result === null) return
+  if (result === null) return null
   const { outcomes, lastPosition } = result
   run.expected = advanceState(run.expected, lastPosition, parsed, outcomes)
   countOutcomes(run, lines, outcomes)
@@ -192,6 +200,8 @@ async function applyAsBatch(
     const file = (await source.readName?.()) ?? source.name
     throw new BadFact(file, bad.line.number, bad.issue.key, bad.issue.reason, vaultOf(bad.line))
   }
+  const handled = outcomes.length
+  return handled < lines.length ? { lines: lines.slice(handled), parsed: parsed.slice(handled) } : null
 }
 
 /** Returns the vault of a fact of a producer in this process; null where the fact is about none, or a line of text. */

@@ -108,7 +108,11 @@ async function writePart(
     readLogHead(transaction),
   ])
   if (!isThere) throw new CommitsLost(null)
-  const { projection, outcomes } = await project(transaction, state, batch, { skipBad, clockSeconds })
+  const { projection, outcomes } = await project(transaction, state, batch, {
+    skipBad,
+    clockSeconds,
+    isDivisible: false,
+  })
   const nonce = commitNonce()
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
   await gate(outcomes)

@@ -24,23 +24,26 @@ export interface BadLineRules {
   readonly skipBad: boolean
   /** Clock in Unix seconds; undefined where the times of facts are not compared with one. */
   readonly clockSeconds: number | undefined
+  /** Whether the lines before one that waits for the right clock are applied without it; else none of the batch is. */
+  readonly isDivisible: boolean
 }
 
 /** Lines that are projected before their points are written and the event loop runs again. */
 const linesPerTurn = 500
 
 /**
- * Folds lines into changes of the state, up to the first bad line unless bad lines are skipped. Writes settled points in
- * between, so that the database stores them while further lines are projected.
- * @throws {ClockBehind} when a new fact is ahead of the clock, and that is known to be wrong
+ * Folds lines into changes of the state, up to the first bad line unless bad lines are skipped, and before one that waits for the
+ * right clock. Writes settled points in between, so that the database stores them while further lines are projected.
+ * @throws {ClockBehind} when a new fact is ahead of the clock, which is known to be wrong, and no line before it can be applied
  */
 export async function project(
   transaction: Transaction,
   state: BatchState,
   batch: readonly BatchLine[],
-  { skipBad, clockSeconds }: BadLineRules,
+  { skipBad, clockSeconds, isDivisible }: BadLineRules,
 ): Promise<ProjectedLines> {
   const projection = new Projection(state)
+  const clockBehind = wrongClockFinder(transaction, clockSeconds)
   const outcomes: LineOutcome[] = []
   let position: FeedPosition | undefined
   for (const line of batch) {
@@ -49,11 +52,13 @@ export async function project(
       await nextIteration()
     }
     const outcome = outcomeOf(projection, line, clockSeconds)
+    const behind = outcome.status === 'rejected' ? await clockBehind(line) : null
+    if (behind !== null && isDivisible && outcomes.length > 0) break
+    if (behind !== null) throw behind
     outcomes.push(outcome)
     if (outcome.status === 'rejected' && !skipBad) break
     position = line.position
   }
-  if (clockSeconds !== undefined) await requireRightClock(transaction, batch, outcomes, clockSeconds)
   return { projection, outcomes, position }
 }
 
@@ -71,19 +76,18 @@ function outcomeOf(projection: Projection, line: BatchLine, clockSeconds: number
 }
 
 /**
- * Verifies that the clock is not known to be wrong where a fact was rejected because it is ahead of it.
- * @throws {ClockBehind} when the clock is wrong, or was wrong when the newest fact was applied
+ * Returns a function that finds out whether a rejected line is ahead of a clock which is known to be wrong: it is now, or was
+ * when the newest fact was applied.
  */
-async function requireRightClock(
+function wrongClockFinder(
   transaction: Transaction,
-  batch: readonly BatchLine[],
-  outcomes: readonly LineOutcome[],
-  clockSeconds: number,
-): Promise<void> {
-  const rejected = batch.filter((_, at) => outcomes[at]?.status === 'rejected')
-  const line = rejected.find((one) => 'fact' in one && aheadOfClock(one.fact, clockSeconds) !== null)
-  if (line === undefined || !('fact' in line)) return
-  const newestSeconds = await readNewestFact(transaction)
-  if (!isClockBehind(clockSeconds, newestSeconds)) return
-  throw new ClockBehind(line.position.line, line.fact.ts, clockSeconds, newestSeconds)
+  clockSeconds: number | undefined,
+): (line: BatchLine) => Promise<ClockBehind | null> {
+  let newest: Promise<number | null> | undefined
+  return async (line) => {
+    if (clockSeconds === undefined || !('fact' in line) || aheadOfClock(line.fact, clockSeconds) === null) return null
+    const newestSeconds = await (newest ??= readNewestFact(transaction))
+    if (!isClockBehind(clockSeconds, newestSeconds)) return null
+    return new ClockBehind(line.position.line, line.fact.ts, clockSeconds, newestSeconds)
+  }
 }

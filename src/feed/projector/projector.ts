@@ -28,7 +28,10 @@ export interface BatchOptions {
 
 /** Result of a batch. */
 export interface AppliedBatch {
-  /** Outcome of each processed line, in order; where the batch stopped, the last one is rejected. */
+  /**
+   * Outcome of each processed line, in order; where the batch stopped at a bad line, the last one is rejected. The lines from one
+   * on that waits for the right clock are not processed.
+   */
   readonly outcomes: readonly LineOutcome[]
   /**
    * Position of the feed after the batch; undefined where facts were applied that the stored position does not cover.
@@ -42,7 +45,7 @@ const maxAttempts = 5
  * Applies a batch of facts and the feed's position in one transaction. Retries conflicts with other writers.
  * @throws {DatabaseUnavailable} when the conflicts do not end
  * @throws {CommitsLost} when earlier batches were lost; nothing of this batch is applied then
- * @throws {ClockBehind} when a fact is ahead of the clock because that is wrong; nothing of this batch is applied then
+ * @throws {ClockBehind} when the first line is ahead of the clock because that is wrong
  */
 export async function applyBatch(
   database: Database,
@@ -94,7 +97,7 @@ async function applyInTransaction(
     lockFeedPosition(transaction, feed),
     loadBatchState(transaction, factsOf(batch)),
   ])
-  const rules = { skipBad, clockSeconds: nowSeconds?.() }
+  const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)
   await requireExpectedState(expected, {
     stored,

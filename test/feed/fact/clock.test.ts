@@ -91,6 +91,28 @@ describe("a clock that is more than a day behind the database's newest fact", ()
     expect(outageObserver.onResume).toHaveBeenCalledOnce()
   })
 
+  test('does not delay the lines before, whatever they are, and later ones come in their order', async () => {
+    let clock = midnight + 10 - day - 1
+    const early = [strategy('two', clock + day), '{"kind":"trade"}', ...start]
+    const late = [mark(vaultA, now + 10, '101'), strategy('three', clock + 1)]
+    const names = async (): Promise<string[]> => (await database.prisma.strategy.findMany()).map(({ id }) => id).sort()
+    const before: unknown[] = []
+    const onWait = vi.fn(async () => {
+      before.push(await names(), written.length)
+      clock = now
+    })
+    const outageObserver = { onWait: (): void => void onWait(), onResume: vi.fn() }
+    expect(await apply(database, [...early, ...late], { nowSeconds: () => clock, outageObserver, rejects })).toEqual({
+      applied: { strategy: 2, mark: 1 },
+      skipped: { strategy: 1, vault: 1, event: 1 },
+      rejected: { unreadable: 1 },
+    })
+    expect(onWait).toHaveBeenCalledOnce()
+    expect(before).toEqual([['one', 'two'], 1])
+    expect(await names()).toEqual(['one', 'three', 'two'])
+    expect(written).toHaveLength(1)
+  })
+
   test('leaves known facts, facts of its own day, and lines that are no facts alone', async () => {
     const clock = midnight + 10 - day - 1
     const bad = ['{"kind":"trade"}']
