@@ -4,7 +4,8 @@ import { type ValidationIssue, UnwritableRejects } from './errors.ts'
 import { lineDigest } from './fact/digest.ts'
 import { withFileLock } from './file-lock.ts'
 import { type Line, readLines } from './reading/lines.ts'
-import { readBytes } from './reading/open-file.ts'
+import { lineStartAfter, readBytes } from './reading/open-file.ts'
+import { UnconfirmedWrites } from './unconfirmed-writes.ts'
 
 /** A rejected line with its problem. */
 export interface Rejected {
@@ -44,6 +45,7 @@ class RejectsFile implements Rejects {
   #bytesRead = 0
   /** Keys of the newest lines of the file, the oldest first. */
   readonly #held = new Set<string>()
+  readonly #unconfirmed = new UnconfirmedWrites()
   /** A line that was written only in part, as on a full disk. */
   #unfinished: UnfinishedLine | null = null
 
@@ -54,9 +56,12 @@ class RejectsFile implements Rejects {
     try {
       const handle = await open(this.file, 'a+')
       try {
-        await withFileLock(handle, () => this.#append(handle, rejected.map(entryOf)))
+        await withFileLock(handle, async () => {
+          if (!(await this.#unconfirmed.writeAgain(this.file, handle))) this.#inode = ''
+          await this.#append(handle, rejected.map(entryOf))
+        })
         // The facts of the same batch are committed next, and must not survive a crash without these lines.
-        await handle.sync()
+        await this.#unconfirmed.sync(handle)
       } finally {
         await handle.close()
       }
@@ -100,6 +105,7 @@ class RejectsFile implements Rejects {
       this.#unfinished = { line: whole[wholeWritten] ?? newline, written: at, endsAt: (await handle.stat()).size }
       throw error
     } finally {
+      this.#unconfirmed.add(this.#size, bytes.subarray(0, written))
       this.#size += written
       for (const line of whole.slice(0, wholeWritten)) this.#hold(line)
     }
@@ -171,17 +177,6 @@ async function settledEnd(handle: FileHandle): Promise<FileEnd> {
     if (!endsWithinLine || look === looks) return { size, endsWithinLine }
     await wait(lookMilliseconds)
   }
-}
-
-/** Returns the end of the first line that ends after an offset; the size where none does. */
-async function lineStartAfter(handle: FileHandle, from: number, size: number): Promise<number> {
-  let at = from
-  for await (const chunk of readBytes(handle, from, size)) {
-    const end = chunk.indexOf(newline)
-    if (end >= 0) return at + end + 1
-    at += chunk.length
-  }
-  return size
 }
 
 /** A line of the file. */

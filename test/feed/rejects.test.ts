@@ -1,4 +1,4 @@
-import { appendFile, type FileHandle, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, type FileHandle, mkdtemp, open, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -59,6 +59,51 @@ describe('a file of bad lines', () => {
     await rejects.write([bad(1), bad(2)])
     await rejects.write([bad(2), bad(3), bad(3)])
     expect(await linesOf()).toEqual([1, 2, 3])
+  })
+
+  describe('whose storage the disk refuses after a write', () => {
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    const batch = [bad(1), bad(2), bad(3)]
+
+    test('has its lines written again before the next attempt to store them, in place', async () => {
+      const rejects = rejectsFile(file)
+      await rejects.write([bad(1)])
+      const { size } = await stat(file)
+      const files = await prototypeOfFiles()
+      const sync = vi.spyOn(files, 'sync').mockRejectedValueOnce(full).mockRejectedValueOnce(full)
+      await expect(rejects.write(batch)).rejects.toMatchObject({ isFull: true })
+      const written = (await readFile(file)).subarray(size)
+      await expect(rejects.write(batch)).rejects.toThrow(UnwritableRejects)
+      await appendFile(file, '{"line":9}\n')
+      const write = vi.spyOn(files, 'write')
+      await rejects.write([...batch, bad(4)])
+      expect(write.mock.calls[0]).toEqual([written, 0, written.length, size])
+      expect(write).toHaveBeenCalledTimes(2)
+      await rejects.write([...batch, bad(4)])
+      expect(write).toHaveBeenCalledTimes(2)
+      sync.mockRestore()
+      write.mockRestore()
+      expect(await linesOf()).toEqual([1, 2, 3, 9, 4])
+    })
+
+    test.each([
+      ['cut off', async (size: number) => truncate(file, size)],
+      ['replaced by zeros', async (size: number) => truncate(file, size).then(() => truncate(file, size + 500))],
+    ])('has them appended again where they are lost, and %s', async (_how, lose) => {
+      const rejects = rejectsFile(file)
+      await rejects.write([bad(1)])
+      const { size } = await stat(file)
+      const sync = vi.spyOn(await prototypeOfFiles(), 'sync').mockRejectedValueOnce(full)
+      await expect(rejects.write(batch)).rejects.toMatchObject({ isFull: true })
+      sync.mockRestore()
+      await lose(size)
+      await rejects.write(batch)
+      const lines = (await readFile(file, 'utf8'))
+        .trimEnd()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+      expect(lines.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([1, 2, 3])
+    })
   })
 
   test('has each line of a feed that is read again once, and keeps those of a feed before', async () => {

@@ -1,5 +1,5 @@
 import { maxBatchLines, sizeInLines } from '../batch.ts'
-import { listsUntilPause } from '../lists-until-pause.ts'
+import { listsUntilPause } from '../reading/lists-until-pause.ts'
 import type { Line } from '../reading/lines.ts'
 import { newOwner, type Subjects, subjectsOf } from './subjects.ts'
 

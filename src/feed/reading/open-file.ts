@@ -69,3 +69,14 @@ export async function* readBytes(handle: FileHandle, from = 0, to = Infinity): A
     yield buffer.subarray(0, bytesRead)
   }
 }
+
+/** Returns the end of the first line that ends after an offset; the size where none does. */
+export async function lineStartAfter(handle: FileHandle, from: number, size: number): Promise<number> {
+  let at = from
+  for await (const chunk of readBytes(handle, from, size)) {
+    const end = chunk.indexOf('\n')
+    if (end >= 0) return at + end + 1
+    at += chunk.length
+  }
+  return size
+}
