@@ -165,7 +165,7 @@ function pageOf(rows: readonly StreamedRow[], { seq, rows: before }: LedgerPosit
   return { commits, isEnd: true }
 }
 
-type Frame = () => Promise<Buffer>
+type Frame = (row: StreamedRow) => Promise<Buffer>
 
 /** Has a client follow the rows behind a position. @returns the frames that it gets, and whether it reads */
 function follow(tail: LedgerTail, data: DataVersions, sender: string, position: LedgerPosition, frame: Frame) {
@@ -279,7 +279,8 @@ test('older rows that cannot be read are reported once, and read again after pau
     }
     expect(counts).toEqual([2, 2, 4, 4, 6, 6, 8, 8, 10])
     expect(clients.map(({ written }) => written)).toEqual([['stale'], ['stale']])
-    expect(report.mock.calls).toEqual([[error]])
+    const message = 'Ledger rows behind 1.1 cannot be read: the streams of these rows wait, and try again.'
+    expect(report.mock.calls).toEqual([[expect.objectContaining({ message, cause: error })]])
     log.after.mockImplementation(({ seq }) => Promise.resolve({ commits: commitsAfter(seq, newest.seq), isEnd: true }))
     await settled(60_000)
     for (const { written } of clients) expect(written.at(-1)).toBe('fresh')
@@ -318,7 +319,10 @@ test.each([
       counts.push(frame.mock.calls.length)
     }
     expect(counts).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5])
-    expect(report.mock.calls).toEqual([[error]])
+    const message = expect.stringMatching(
+      /^The ledger row 2\.1\.1 of vault .* cannot be produced: the streams of these/,
+    ) as string
+    expect(report.mock.calls).toEqual([[expect.objectContaining({ message, cause: error })]])
     // An outage passes by waiting.
     frame.mockRejectedValue(new RowNotReady())
     await settled(16_000)
@@ -338,6 +342,34 @@ test.each([
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('a row that cannot be produced holds back those behind it, and none before it', async () => {
+  const newest = { seq: 1 }
+  const { tail, commit, data, report } = tailOf({}, newest)
+  commit()
+  const bad = new Error('is damaged')
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const frame = vi.fn<Frame>(({ cursor }) => {
+    if (cursor.startsWith('4.') || cursor === '5.1.2') return Promise.reject(bad)
+    return Promise.resolve(Buffer.from(cursor))
+  })
+  const { written } = follow(tail, data, 'one', behind(1), frame)
+  await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
+  newest.seq = 5
+  commit()
+  await vi.waitFor(() => expect(written).toContain('stale'))
+  expect(written).toEqual(['2.1.1', '2.1.2', '3.1.1', '3.1.2', 'stale'])
+  // Several rows are made at once from the second on.
+  expect(frame.mock.calls.some(([{ cursor }]) => cursor === '5.1.1')).toBe(true)
+  const message = expect.stringMatching(/^The ledger row 4\.1\.1 of vault /) as string
+  expect(report.mock.calls).toEqual([[expect.objectContaining({ message, cause: bad })]])
+  frame.mockImplementation(({ cursor }) => Promise.resolve(Buffer.from(cursor)))
+  await vi.waitFor(() => expect(written).toContain('fresh'), 5_000)
+  expect(written.slice(5)).toEqual(['4.1.1', '4.1.2', '5.1.1', '5.1.2', 'fresh'])
+  expect(unhandled).not.toHaveBeenCalled()
+  process.off('unhandledRejection', unhandled)
 })
 
 test('a client whose stream was full is told that commits are not heard of, when it reads again', async () => {

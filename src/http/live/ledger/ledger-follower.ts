@@ -9,7 +9,7 @@ import { AwaitedPosition } from './awaited-position.ts'
 import type { RowFormat, RowFrames } from './row-frames.ts'
 import { endOf, type Follower, type Following } from './following.ts'
 import type { LedgerTail } from './ledger-tail.ts'
-import { RowsUnreadable, throwUnreadable } from './unreadable-rows.ts'
+import { producible, RowsUnreadable } from './unreadable-rows.ts'
 import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
 
 export interface FollowerOptions {
@@ -99,8 +99,7 @@ export class LedgerFollower implements Follower, Drainable {
         while (await this.#step());
       }
     } catch (error) {
-      const { connection, format } = this.#options
-      connection.sendStale(format.staleFrame)
+      this.#options.connection.sendStale(this.#options.format.staleFrame)
       if (!this.#isClosed) this.#retryAfter(error)
     }
     this.#isRunning = false
@@ -177,26 +176,27 @@ export class LedgerFollower implements Follower, Drainable {
     const { connection, format, frames, onDelivery, tail } = this.#options
     turn?.addEventListener('abort', { handleEvent: () => void (wanted.length = 0) })
     while (wanted.length > 0) {
-      const some = wanted.splice(0, this.#rowsAtOnce)
-      const framed = await Promise.all(
-        some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format, this.#closing) })),
-      ).catch(throwUnreadable)
-      if (this.#isClosed) return false
-      tail.unreadable.passed(this)
-      const longest = Math.max(1, ...framed.map(({ frame }) => frame.length))
-      this.#rowsAtOnce = Math.max(1, Math.min(liveLimits.rowsAtOnce, Math.floor(liveLimits.rowBytesAtOnce / longest)))
-      for (const { seq, version, row, frame } of framed) {
+      const making = wanted
+        .splice(0, this.#rowsAtOnce)
+        .map((each) => ({ ...each, frame: producible(each.row, frames.of(each.row, format, this.#closing)) }))
+      let longest = 1
+      // A row that cannot be produced holds back those behind it, but not those before it.
+      for (const { seq, version, row, frame } of making) {
+        const made = await frame
+        if (this.#isClosed) return false
         if (connection.isFull) return true
-        connection.write(frame)
+        tail.unreadable.passed(this)
+        connection.write(made)
         onDelivery()
         this.#position = { seq, version, rows: Number(row.cursor.slice(version.length + 1)) }
+        longest = Math.max(longest, made.length)
       }
+      this.#rowsAtOnce = Math.max(1, Math.min(liveLimits.rowsAtOnce, Math.floor(liveLimits.rowBytesAtOnce / longest)))
       // Other streams take their turn in between.
       if (wanted.length > 0) await setImmediate()
-      if (this.#closing.aborted) return false
-      if (turn?.aborted === true) return true
+      if (this.#isClosed || turn?.aborted === true) return !this.#isClosed
     }
-    if (end !== null) this.#position = end
+    this.#position = end ?? this.#position
     return true
   }
 

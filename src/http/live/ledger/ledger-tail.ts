@@ -7,7 +7,7 @@ import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import { endOf, type Follower, type Following, isSamePlace } from './following.ts'
 import { inTurn } from './turn.ts'
-import { throwUnreadable, UnreadableRows } from './unreadable-rows.ts'
+import { readable, UnreadableRows } from './unreadable-rows.ts'
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
@@ -135,7 +135,7 @@ export class LedgerTail {
     take: (following: Following | null, turn: Cancellation) => Promise<Result>,
   ): Promise<Result> {
     const { working } = await this.#limit(sender, async () => {
-      const page = isWanted() ? await this.#readAfter(position, vaults).catch(throwUnreadable) : null
+      const page = isWanted() ? await readable(position, this.#readAfter(position, vaults)) : null
       const following = typeof page === 'object' && page?.commits.length === 0 ? null : page
       return inTurn(this.#limits.ledgerTurnMilliseconds, (turn) => take(following, turn))
     })
