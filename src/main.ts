@@ -9,6 +9,7 @@ import { runIngest } from './cli/commands/ingest.ts'
 import { hasSufficientMessage, isUsageError } from './cli/start-errors.ts'
 import { onStopSignal } from './cli/stop-signals.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
+import { sharedOutput } from './cli/shared-output.ts'
 import { serveByWorkers } from './cli/workers/primary.ts'
 import { type Gateway, serve, type ServeCommand } from './cli/commands/serve.ts'
 import { type Command, readCommand, usage } from './cli/commands/usage.ts'
@@ -165,7 +166,8 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   setFlagsFromString(heapGrowth.serving)
   const chain = command.chain === null ? null : await readChains(command.chain)
   const persistedOperations = await readManifest(config.persistedOperations)
-  const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
+  const output = config.workers > 1 ? sharedOutput(process.stderr) : process.stderr
+  const log = createLog({ level: config.logLevel, secrets, worker, output })
   process.once('exit', () => log.flush())
   // A worker that replaces another may find the migrations of a newer version, for which the primary has yet to be restarted.
   const migrates = worker === null

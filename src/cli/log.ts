@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import type { Config } from '../config.ts'
 import { probePaths } from '../http/ops/probe-paths.ts'
+import type { LineOutput } from './shared-output.ts'
 import type { AnsweredRequest } from '../http/middleware/tracing.ts'
 
 /** The gateway's log: JSON lines, or readable lines on a terminal. */
@@ -29,7 +30,7 @@ export interface LogOptions {
   readonly secrets: readonly string[]
   /** Number of this worker process, added to each line; null for a single process. */
   readonly worker?: number | null
-  readonly output: { readonly isTTY?: boolean; write(text: string): unknown }
+  readonly output: LineOutput
 }
 
 /** Creates a log. */
@@ -64,7 +65,10 @@ export function createLog({ level, secrets, worker = null, output }: LogOptions)
     error: (message, facts = {}) => logger.error(facts, message),
     // Health probes arrive every few seconds.
     answered: (request) => requestLogger[probePaths.includes(request.route) ? 'debug' : 'info'](request, 'Answered'),
-    flush,
+    flush() {
+      flush()
+      output.flush?.()
+    },
   }
 }
 
