@@ -449,7 +449,7 @@ describe('what is wrong with a rotated file names that file', () => {
     await symlink(`${feed}.1`, `${feed}.1`)
     await writeFile(feed, lineOf(first))
     await expect(follow()).rejects.toThrow(
-      /^\S+feed\.ndjson\.1 can't be opened: ELOOP.*may have facts that are not applied\. Make it readable, or move it/,
+      /^\S+feed\.ndjson\.1 can't be opened: ELOOP.*may have facts that are not applied\. Make it readable, or move it to another folder, and start the gateway again$/,
     )
     expect(await points()).toBe(0)
   })
@@ -479,7 +479,7 @@ describe('a folder that cannot be listed', () => {
   test('stops a feed of which nothing was applied: rotated files may be in it', async () => {
     await withoutList(() =>
       expect(follow()).rejects.toThrow(
-        /feed-\w+ can't be listed: EACCES.*Files in it may have stood at \S+feed\.ndjson before.*Make it readable/,
+        /feed-\w+ can't be listed: EACCES.*Files in it may have stood at \S+feed\.ndjson before.*Make it readable, and start the gateway again$/,
       ),
     )
     expect(await points()).toBe(0)

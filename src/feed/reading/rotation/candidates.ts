@@ -51,7 +51,7 @@ export async function openCandidates(
     const error = caught as NodeJS.ErrnoException
     const reason =
       `can't be listed: ${error.message}. Files in it may have stood at ${name} before, and have facts that are not applied. ` +
-      'Make it readable'
+      'Make it readable, and start the gateway again'
     if (error.code !== 'ENOENT') unreadable.push({ path: folder, isGeneration: true, error, reason, mtimeNs: null })
     return []
   })
@@ -66,7 +66,7 @@ export async function openCandidates(
     (error: NodeJS.ErrnoException) => {
       const reason =
         `can't be opened: ${error.message}. By its name it stood at ${name} before, and may have facts that are not ` +
-        'applied. Make it readable, or move it to another folder'
+        'applied. Make it readable, or move it to another folder, and start the gateway again'
       // One that is gone was renamed or removed meanwhile.
       if (error.code !== 'ENOENT') unreadable.push({ ...one, error, reason, mtimeNs })
       return null
