@@ -23,6 +23,9 @@ type Facts = Readonly<Record<string, unknown>>
 const maxUnwrittenMilliseconds = 20
 const maxUnwrittenCharacters = 16_384
 
+/** Bytes that wait for an output which takes none, as a pipe whose reader hangs. Further lines are dropped, and counted. */
+const maxWaitingBytes = 16_777_216
+
 /** Options of {@link createLog}. */
 export interface LogOptions {
   readonly level: LogLevel
@@ -41,9 +44,20 @@ export function createLog({ level, secrets, worker = null, output }: LogOptions)
     return output.isTTY === true ? formatLogLine(safe) : safe
   }
   let unwritten = ''
+  let dropped = 0
   const flush = (): void => {
-    if (unwritten !== '') output.write(unwritten)
+    if (unwritten === '') return
+    const lines = unwritten
     unwritten = ''
+    if ((output.writableLength ?? 0) > maxWaitingBytes) {
+      dropped += lines.split('\n').length - 1
+      return
+    }
+    output.write(lines)
+    if (dropped === 0) return
+    const before = dropped
+    dropped = 0
+    logger.warn({ lines: before }, 'Log lines were dropped: the output took none')
   }
   const write = (line: string): void => {
     unwritten += formatted(line)

@@ -10,6 +10,8 @@ export interface LineStream {
 /** An output for lines. */
 export interface LineOutput {
   readonly isTTY?: boolean
+  /** Bytes that the system has not taken yet. */
+  readonly writableLength?: number
   /** Writes whole lines. */
   write(text: string): unknown
   /** Passes all lines on to the system: call it before the process ends. */
@@ -30,19 +32,29 @@ const newline = 0x0a
  */
 export function sharedOutput(stream: LineStream): LineOutput {
   let parts: Buffer[] = []
+  let waitingBytes = 0
+  const writeNext = (): void => {
+    const part = parts.shift() as Buffer
+    waitingBytes -= part.length
+    stream.write(part, writeOn)
+  }
   const writeOn = (): void => {
-    if (stream.destroyed) parts = []
-    while (parts.length > 0 && stream.writableLength === 0) stream.write(parts.shift() as Buffer, writeOn)
+    if (stream.destroyed) [parts, waitingBytes] = [[], 0]
+    while (parts.length > 0 && stream.writableLength === 0) writeNext()
   }
   return {
     isTTY: stream.isTTY === true,
+    get writableLength() {
+      return waitingBytes + stream.writableLength
+    },
     write(text) {
-      parts.push(...partsOf(Buffer.from(text)))
+      const bytes = Buffer.from(text)
+      parts.push(...partsOf(bytes))
+      waitingBytes += bytes.length
       writeOn()
     },
     flush() {
-      for (const part of parts) stream.write(part)
-      parts = []
+      while (parts.length > 0) writeNext()
     },
   }
 }

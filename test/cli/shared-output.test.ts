@@ -6,6 +6,7 @@ import path from 'node:path'
 import { setInterval, setTimeout as wait } from 'node:timers/promises'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLog } from '../../src/cli/log.ts'
 import { sharedOutput } from '../../src/cli/shared-output.ts'
 
 let folder: string
@@ -38,6 +39,40 @@ async function compileWriter(): Promise<string> {
   await build({ stdin: { contents, resolveDir: source }, outfile, bundle: true, platform: 'node', logLevel: 'error' })
   return outfile
 }
+
+test('lines that wait for a reader that hangs are bounded, and the number of dropped ones is logged', () => {
+  const taken: Buffer[] = []
+  let onWritten: (() => void) | undefined
+  let writableLength = 0
+  const stream = {
+    destroyed: false,
+    get writableLength() {
+      return writableLength
+    },
+    write(bytes: Buffer, callback?: () => void) {
+      taken.push(bytes)
+      writableLength = bytes.length
+      onWritten = callback
+    },
+  }
+  const output = sharedOutput(stream)
+  const log = createLog({ level: 'info', secrets: [], output })
+  const text = 'x'.repeat(100_000)
+  for (let at = 0; at < 300; at++) log.info(text)
+  expect(output.writableLength).toBeGreaterThan(16e6)
+  expect(output.writableLength).toBeLessThan(17e6)
+  while (writableLength > 0) {
+    writableLength = 0
+    onWritten?.()
+  }
+  expect(taken.length).toBeLessThan(200)
+  const before = taken.length
+  log.info('one more')
+  log.flush()
+  const [more, warning] = Buffer.concat(taken.slice(before)).toString().split('\n')
+  expect(JSON.parse(more ?? '')).toMatchObject({ msg: 'one more' })
+  expect(JSON.parse(warning ?? '')).toMatchObject({ level: 'warn', lines: 300 - before })
+})
 
 test.skipIf(process.platform !== 'linux')(
   'lines of several processes stay whole where their pipe is full',
