@@ -68,6 +68,31 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
   }
 }
 
+/** Options of {@link awaitFinal}. */
+export interface AwaitOptions extends Pick<
+  FollowOptions,
+  'rpc' | 'finality' | 'pollSeconds' | 'once' | 'signal' | 'onEnd'
+> {
+  /** Called once where the block is not final yet. */
+  readonly onWait: () => void
+}
+
+/**
+ * Waits until a block is final: a reorganisation may still replace it, and the block before it.
+ * @returns false where it is not final and `once` is set
+ */
+export async function awaitFinal(number: number, options: AwaitOptions): Promise<boolean> {
+  const { rpc, finality, pollSeconds, once, signal, onEnd, onWait } = options
+  for (let waits = false; ; waits = true) {
+    const final = await finalBlock(rpc, finality)
+    if (final.number >= number) return true
+    if (!waits) onWait()
+    if (once) return false
+    await onEnd?.(final)
+    await wait(pollSeconds * 1_000, undefined, { signal })
+  }
+}
+
 /** Reads old blocks in ranges, and the newest ones up to a final block one by one. */
 async function* readTo(options: FollowOptions, parent: Header, final: number, width: RangeWidth) {
   const { until = Infinity } = options

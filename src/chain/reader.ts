@@ -5,7 +5,7 @@ import { checkHoldings } from './positions/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
 import { timestampFacts, type TimestampBlocks, type TimestampFacts } from './facts/timestamp-facts.ts'
 import { explainBreak } from './rpc/finality.ts'
-import { followChain } from './follow.ts'
+import { awaitFinal, followChain } from './follow.ts'
 import { createLogSource } from './log-source.ts'
 import { type IsApplied, planSeconds } from './facts/plan-seconds.ts'
 import type { Report } from './rpc/fault-watch.ts'
@@ -59,12 +59,16 @@ export async function* readSeconds(
   start: ResumePoint | null,
 ): AsyncGenerator<SecondFacts, void> {
   const { config, rpc, multicall, once, signal, onEnd, until } = options
+  const { finality, pollSeconds } = config
   const vaults = config.vaults.map(({ address }) => address)
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
+  const onWait = (): void =>
+    options.report('info', 'The first vault begins after the newest final block', { firstBlock })
+  if (start === null && !(await awaitFinal(firstBlock, { rpc, finality, pollSeconds, once, signal, onEnd, onWait })))
+    return
   const parent = await parentOf(rpc, start, firstBlock)
   const holdings = await initialPositions(parent, { ...options, vaults: config.vaults })
   const logs = createLogSource(options, vaults, holdings)
-  const { finality, pollSeconds } = config
   for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd, until })) {
     if (segment.to - segment.from >= reportedRangeBlocks) {
       options.report('info', 'Reading the chain', { from: segment.from, to: segment.to })
