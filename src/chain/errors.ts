@@ -147,8 +147,12 @@ export class Contradiction extends Error {
   }
 }
 
-/** A block that a node has wrongly named as final: the final block is asked for again. */
-export class FinalBlockMissing extends Contradiction {}
+/** A block that is missing below one that a node has wrongly named as final, which is asked for again. */
+export class FinalBlockMissing extends Contradiction {
+  constructor(readonly block: number) {
+    super(`block ${block} was final, and isn't there`)
+  }
+}
 
 /** An invalid or missing response of a node: the request is retried at another node, or later at the same one. */
 export class NodeFault extends Error {

@@ -3,6 +3,8 @@ import type { Header, ChainLog } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
 import { FinalBlockMissing } from './errors.ts'
 import { blockBelowFinal, explainBreak, finalBlock } from './rpc/finality.ts'
+import { WrongFinals } from './rpc/newest/wrong-finals.ts'
+import type { Report } from './rpc/fault-watch.ts'
 import type { LogSource } from './log-source.ts'
 import { RangeWidth, singleBlocks } from './rpc/log-ranges.ts'
 import type { Rpc } from './rpc/rpc.ts'
@@ -31,6 +33,7 @@ export interface FollowOptions {
   /** Ends before this block: the first block of a second, which one of the nodes has reported as final. */
   readonly until?: number | undefined
   readonly signal: AbortSignal
+  readonly report: Report
   /**
    * Called with the newest block that was read when there is no further final block; all facts before it have been
    * consumed.
@@ -42,10 +45,12 @@ export interface FollowOptions {
  * Reads the chain up to its final block, and as it grows: old blocks in ranges, the newest ones one by one, by their
  * hashes and with verified parent hashes.
  * @throws {ChainDiverged} when a final block was reorganised
+ * @throws {ChainUnreadable} when `once` is set, and nodes name wrong blocks as final again and again
  */
 export async function* followChain(options: FollowOptions): AsyncGenerator<Segment> {
   const { rpc, finality, pollSeconds, once, signal, until = Infinity } = options
   const width = new RangeWidth()
+  const wrongFinals = new WrongFinals(options)
   let last = options.parent
   for (;;) {
     const final = await finalBlock(rpc, finality)
@@ -55,10 +60,12 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
       for await (const segment of readTo(options, last, final.number, width)) {
         yield segment
         last = segment.headers.get(segment.to) as Header
+        wrongFinals.reset()
       }
     } catch (error) {
       if (!(error instanceof FinalBlockMissing)) throw error
       rpc.newest.reset()
+      wrongFinals.add(final, error.block)
       continue
     }
     // The final block may come from a node that lags, before `until`.
@@ -68,25 +75,18 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
   }
 }
 
-/** Options of {@link awaitFinal}. */
-export interface AwaitOptions extends Pick<
-  FollowOptions,
-  'rpc' | 'finality' | 'pollSeconds' | 'once' | 'signal' | 'onEnd'
-> {
-  /** Called once where the block is not final yet. */
-  readonly onWait: () => void
-}
-
 /**
- * Waits until a block is final: a reorganisation may still replace it, and the block before it.
+ * Waits until the first block of the vaults is final: a reorganisation may still replace it, and the block before it.
  * @returns false where it is not final and `once` is set
  */
-export async function awaitFinal(number: number, options: AwaitOptions): Promise<boolean> {
-  const { rpc, finality, pollSeconds, once, signal, onEnd, onWait } = options
+export async function awaitFinal(
+  firstBlock: number,
+  { rpc, finality, pollSeconds, once, signal, report, onEnd }: Omit<FollowOptions, 'logs' | 'parent' | 'until'>,
+): Promise<boolean> {
   for (let waits = false; ; waits = true) {
     const final = await finalBlock(rpc, finality)
-    if (final.number >= number) return true
-    if (!waits) onWait()
+    if (final.number >= firstBlock) return true
+    if (!waits) report('info', 'The first vault begins after the newest final block', { firstBlock })
     if (once) return false
     await onEnd?.(final)
     await wait(pollSeconds * 1_000, undefined, { signal })

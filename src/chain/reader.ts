@@ -58,20 +58,18 @@ export async function* readSeconds(
   options: ReaderOptions,
   start: ResumePoint | null,
 ): AsyncGenerator<SecondFacts, void> {
-  const { config, rpc, multicall, once, signal, onEnd, until } = options
+  const { config, rpc, multicall, once, signal, report, onEnd, until } = options
   const { finality, pollSeconds } = config
+  const followed = { rpc, finality, pollSeconds, once, signal, report, onEnd }
   const vaults = config.vaults.map(({ address }) => address)
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
-  const onWait = (): void =>
-    options.report('info', 'The first vault begins after the newest final block', { firstBlock })
-  if (start === null && !(await awaitFinal(firstBlock, { rpc, finality, pollSeconds, once, signal, onEnd, onWait })))
-    return
+  if (start === null && !(await awaitFinal(firstBlock, followed))) return
   const parent = await parentOf(rpc, start, firstBlock)
   const holdings = await initialPositions(parent, { ...options, vaults: config.vaults })
   const logs = createLogSource(options, vaults, holdings)
-  for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd, until })) {
+  for await (const segment of followChain({ ...followed, logs, parent, until })) {
     if (segment.to - segment.from >= reportedRangeBlocks) {
-      options.report('info', 'Reading the chain', { from: segment.from, to: segment.to })
+      report('info', 'Reading the chain', { from: segment.from, to: segment.to })
     }
     const seconds = await planSeconds(segment, options, holdings)
     const end = segment.headers.get(segment.to)

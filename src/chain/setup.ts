@@ -60,6 +60,7 @@ export async function connectChain(options: ChainOptions, isResumed: boolean): P
     } catch (error) {
       // The newest final block was reorganised: connect again.
       if (!(error instanceof Contradiction)) throw error
+      options.report('warn', 'The chain is read again', { reason: error.message })
     }
   }
 }

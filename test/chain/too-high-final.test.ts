@@ -7,7 +7,7 @@ import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, configOf, linesOf } from './support/reading.ts'
+import { chainJson, type ChainJson, configOf, linesOf, type Said } from './support/reading.ts'
 
 /** Blocks that the wrong final block is ahead of the newest one. */
 const ahead = 5_000
@@ -77,6 +77,48 @@ describeOnChain('a node that names a block as final which is not there', () => {
     },
     30_000,
   )
+
+  /**
+   * Names a wrong block as final, which it tells, but not the blocks before it; the right one at first, and after it was
+   * asked for one of these.
+   */
+  function alwaysWrong(): Meddle {
+    let isAsked = true
+    return async (request, pass) => {
+      const [at] = request.params
+      if (request.method !== 'eth_getBlockByNumber') return pass()
+      const [head, wrong] = [await chain.head(), numberToHex((await chain.head()) + ahead)]
+      const isMissing = Number(at) > head && at !== wrong
+      const isRight = at === 'finalized' && isAsked
+      if (isMissing || at === 'finalized') isAsked = isMissing
+      if (isMissing) return { result: null }
+      if (isRight || (at !== 'finalized' && at !== wrong)) return pass()
+      const answer = await pass({ ...request, params: ['latest', false] })
+      return 'result' in answer
+        ? { result: { ...(answer.result as object), number: wrong, hash: `0x${'9'.repeat(64)}` } }
+        : answer
+    }
+  }
+
+  test('again and again ends a reader that does not follow the chain, and is told', async () => {
+    const proxy = await startProxy(chain.url, alwaysWrong())
+    const said: Said[] = []
+    const final = (await chain.head()) + ahead
+    const node = new URL(proxy.url).host
+    try {
+      await expect(linesOf(jsonOf(proxy.url), said)).rejects.toThrow(
+        new RegExp(`the node ${node} names block ${final} as final, and block \\d+ isn't there$`),
+      )
+    } finally {
+      await proxy.close()
+    }
+    const told = said.filter(({ message }) => message === 'A block is named as final that is not there')
+    expect(told.map(({ level, facts }) => [level, facts])).toEqual(
+      (['warn', 'warn', 'error'] as const).map((level, index) => {
+        return [level, { node, final, missing: expect.any(Number) as number, times: 2 ** index }]
+      }),
+    )
+  })
 
   test('does not keep a reader from a final block that another node lacks, contradicts or cannot tell', async () => {
     const lacking: Meddle = (request, pass) => {

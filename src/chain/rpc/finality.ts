@@ -20,12 +20,17 @@ const maxUnconfirmedBlocks = 64
 /** Number of times that each node must lack a block, before it does not count as final any more. */
 const missingConfirmations = 5
 
+/** The newest final block, and the name of the node that has reported it. */
+export interface FinalHeader extends Header {
+  readonly node: string
+}
+
 /** Returns the newest final block, by the configured finality: the `finalized` tag or a number of confirmations. */
-export async function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<Header> {
+export async function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<FinalHeader> {
   const final = await rpc.ask(async (node) => {
     const block = await readFinal(node, finality)
     if (block.number > rpc.newest.number + maxUnconfirmedBlocks) await confirm(rpc, block)
-    return block
+    return { ...block, node: node.name }
   })
   rpc.newest.note(final)
   return final
@@ -75,7 +80,7 @@ export async function blockBelowFinal(
     } catch (error) {
       if (!(error instanceof NodeFault) || (await readFinal(node, finality)).number >= number) throw error
       if (++missing < missingConfirmations * rpc.nodes.length) throw error
-      throw new FinalBlockMissing(`block ${number} was final, and isn't there`)
+      throw new FinalBlockMissing(number)
     }
   }
   return rpc.ask(async (node) => verify(await read(node)))

@@ -1,0 +1,49 @@
+import { ChainUnreadable } from '../../errors.ts'
+import type { Report } from '../fault-watch.ts'
+import type { FinalHeader } from '../finality.ts'
+
+/** Number of wrong final blocks, with no block read in between, from which on they count as a lasting fault. */
+const lastingFrom = 3
+/** Number of them after which a reader that does not follow the chain gives up. */
+const givesUpAfter = 5
+
+/** Options of {@link WrongFinals}. */
+export interface WrongFinalsOptions {
+  readonly report: Report
+  /** Whether the reader ends at the newest final block. */
+  readonly once: boolean
+}
+
+/** Reports blocks that nodes have named as final, and that are not there. */
+export class WrongFinals {
+  #times = 0
+  /** Number since a block was last read. */
+  #inVain = 0
+  #since = 0
+
+  constructor(readonly options: WrongFinalsOptions) {}
+
+  /** Notes that blocks were read. */
+  reset(): void {
+    this.#inVain = 0
+  }
+
+  /**
+   * Adds a wrong final block; the 1st, 2nd, 4th, 8th … is logged.
+   * @param missing the block below it that is not there
+   * @throws {ChainUnreadable} when a reader that does not follow the chain has met too many
+   */
+  add({ number: final, node }: FinalHeader, missing: number): void {
+    const { report, once } = this.options
+    if (this.#inVain === 0) this.#since = performance.now()
+    this.#inVain++
+    const times = ++this.#times
+    if (Number.isInteger(Math.log2(times))) {
+      const level = this.#inVain < lastingFrom ? 'warn' : 'error'
+      report(level, 'A block is named as final that is not there', { node, final, missing, times })
+    }
+    if (!once || this.#inVain < givesUpAfter) return
+    const problem = `the node ${node} names block ${final} as final, and block ${missing} isn't there`
+    throw new ChainUnreadable(problem, Math.round((performance.now() - this.#since) / 1_000))
+  }
+}
