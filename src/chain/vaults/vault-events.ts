@@ -58,7 +58,8 @@ export function readCommonLog(log: ChainLog): VaultChange | null {
     case 'OwnershipTransferred':
       return { kind: 'owned', owner: args.newOwner }
     case 'Transfer':
-      return { kind: 'minted', to: args.to, shares: args.value }
+      // In some tokens anyone can make a transfer of nothing in any name.
+      return args.value === 0n ? null : { kind: 'minted', to: args.to, shares: args.value }
   }
 }
 
