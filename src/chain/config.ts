@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Address } from '../domain/address.ts'
+import { checkFact } from '../feed/fact/parse.ts'
 import { maxUnixTime } from '../limits.ts'
 import { BadChainConfig } from './errors.ts'
 import { addressField as address, priceSource } from './price-config.ts'
@@ -48,6 +49,16 @@ const uniqueBy = <Key extends string>(...keys: Key[]) =>
     }
   }
 
+/** Requires strategies that the feed accepts. */
+function checkStrategies(strategies: readonly object[], context: z.RefinementCtx): void {
+  strategies.forEach((strategy, index) => {
+    const checked = checkFact({ kind: 'strategy', ...strategy })
+    if (checked.ok) return
+    const { key, reason } = checked.issue
+    context.addIssue({ code: 'custom', path: key === null ? [index] : [index, key], message: reason })
+  })
+}
+
 const schema = z
   .strictObject({
     chainId: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
@@ -65,7 +76,10 @@ const schema = z
       .array(
         z.strictObject({
           address,
-          symbol: shortText,
+          symbol: shortText.refine(
+            (text) => text.isWellFormed() && !text.includes('\0'),
+            'holds a NUL or half a surrogate pair',
+          ),
           price: priceSource,
         }),
       )
@@ -81,7 +95,8 @@ const schema = z
           description: z.string().max(10_000),
         }),
       )
-      .superRefine(uniqueBy('id')),
+      .superRefine(uniqueBy('id'))
+      .superRefine(checkStrategies),
     vaults: z
       .array(
         z.strictObject({
@@ -94,6 +109,14 @@ const schema = z
       )
       .min(1)
       .superRefine(uniqueBy('address')),
+  })
+  .superRefine(({ positionManager, otherPositionManagers = [] }, context) => {
+    otherPositionManagers.forEach((manager, index) => {
+      const isRepeated = otherPositionManagers.indexOf(manager) < index
+      if (!isRepeated && manager !== positionManager) return
+      const message = isRepeated ? 'stands there twice' : 'is the positionManager, too'
+      context.addIssue({ code: 'custom', path: ['otherPositionManagers', index], message })
+    })
   })
   .superRefine(({ vaults, strategies }, context) => {
     vaults.forEach(({ strategy }, index) => {
