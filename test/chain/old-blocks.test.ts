@@ -86,6 +86,7 @@ describeOnChain('a reader of old blocks', () => {
     [-32_000, 'execution reverted: nothing there'],
     [-32_015, 'VM execution error.'],
     [-32_000, 'execution reverted: the offer has timed out'],
+    [-32_000, 'gas uint64 overflow'],
   ])('takes a single call that is reverted as such, with the error %i, %s', async (code, message) => {
     let reverted = 0
     const meddle: Meddle = async (request, pass) => {

@@ -92,6 +92,13 @@ const prunedText = /missing trie node|pruned/i
 const revertText =
   /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|during ?static ?call|insidestatic/i
 
+/**
+ * Other errors of executed calls in geth, Besu and Nethermind: the whole text, since a refusal may contain these words.
+ * @see go-ethereum, core/vm/errors.go; Besu, ExceptionalHaltReason.java; Nethermind, EvmExceptionType.cs
+ */
+const haltText =
+  /^(?:stack limit reached \d+ \(\d+\)|gas uint64 overflow|return data out of bounds|write protection|out of (?:stack|bounds)|illegal state change|precompile error|bad(?:instruction|jumpdestination)|(?:staticcall|access)violation)$/i
+
 /** Errors for too many or too large logs; some providers use the code of a rate limit. */
 const tooManyLogsText =
   /more than \d+ (results|logs)|exceeds? max(imum)? results|response size (is )?(exceed|too)|response (is )?too (big|large)/i
@@ -180,7 +187,7 @@ export function isRevert(error: unknown): boolean {
   if (answered === null) return false
   // Codes of a revert: 3 in geth, -32015 in Nethermind and OpenEthereum.
   if ([3, -32_015].includes(answered.code)) return true
-  return revertText.test(answered.details) || revertName.test(answered.details)
+  return [revertText, revertName, haltText].some((text) => text.test(answered.details))
 }
 
 function explainHttp({ status, details, cause }: HttpRequestError, text: (words: string) => string): ExplainedFault {
