@@ -9,7 +9,7 @@ import { type LogFilter, maxAddresses, type Node } from './rpc/node.ts'
 import { type RangeWidth, readHistory } from './rpc/log-ranges.ts'
 import { mintTopics } from './vaults/vault-events.ts'
 import type { VaultKinds } from './vaults/vault-kinds.ts'
-import { mintsFees, type VaultFeeTerms } from './vaults/vault-fees.ts'
+import { type FeeTermsReader, mintsFees } from './vaults/vault-fees.ts'
 import { ShareSupply } from './vaults/share-supply.ts'
 import type { Tokens } from './valuation/tokens.ts'
 import { emptyConfirmations } from './rpc/contract-existence.ts'
@@ -31,7 +31,7 @@ interface BlockLogs {
 /** Options of {@link createLogSource}. */
 export interface LogSourceOptions extends TracesOptions {
   readonly tokens: Tokens
-  readonly feeTerms: VaultFeeTerms
+  readonly feeTerms: FeeTermsReader
   readonly kinds: VaultKinds
 }
 
@@ -58,7 +58,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   return {
     async inRange(from, to, width) {
       const states = await Promise.all([stateAt(from - 1), stateAt(to)])
-      await kinds.resolve(states[1])
+      await resolve(states[1])
       const filters = [...filtersOf(vaults), ...venues.movesOf(holdings.accounts)]
       const found = await readHistory(rpc, filters, from, to, width)
       const changes = await withMissing(found, states, (lacking) =>
@@ -84,9 +84,15 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     },
   }
 
+  /** Reads the kinds and the fee terms of vaults that begin up to a block. */
+  async function resolve(state: BlockState): Promise<void> {
+    await kinds.resolve(state)
+    await feeTerms.resolve(state)
+  }
+
   /** @param ids the positions that vaults may hold at the block */
   async function readBlock(block: Header, ids: readonly string[]): Promise<BlockLogs> {
-    await kinds.resolve(new BlockState(rpc, multicall, block))
+    await resolve(new BlockState(rpc, multicall, block))
     const suspects = hasBloom(block) ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
     const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
     const addresses = [...new Set([...emitters, ...suspects.contracts])]

@@ -1,8 +1,9 @@
-import type { Address } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Address, getContractAddress, zeroAddress } from 'viem'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { chainFeed } from '../../src/chain/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
-import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { chainJson, factsOf, optionsOf, type Said } from './support/reading.ts'
@@ -47,6 +48,45 @@ describeOnChain('a vault whose first block is not final yet', () => {
     expect(said).toEqual([
       { level: 'info', message: 'The first vault begins after the newest final block', facts: { firstBlock } },
     ])
+  })
+
+  test('has the same facts as later where it is created after the start, and mints shares without a deposit', async () => {
+    const [deployer, owner] = chain.accounts as [Address, Address]
+    const asset = protocol.usdc.address
+    const twin = await chain.deploy(deployer, artifacts.creationOf(artifacts.feeVault, asset, owner, zeroAddress))
+    const nonce = BigInt(await chain.client.getTransactionCount({ address: deployer }))
+    const address = getContractAddress({ from: deployer, nonce })
+    const firstBlock = (await chain.head()) + 2
+    const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { finality, markEveryBlocks: 1_000 })
+    const stopping = new AbortController()
+    const source = chainFeed(optionsOf(json, { once: false, signal: stopping.signal }), null)
+    let readTo = -1
+    source.onEnd(({ block }) => Promise.resolve(void (readTo = block.number)))
+    const facts: FactInput[] = []
+    const reading = (async () => {
+      for await (const some of source.facts) facts.push(...some)
+    })()
+    await vi.waitFor(() => expect(readTo).toBeGreaterThan(0), patienceMilliseconds / 4)
+    await chain.mine()
+    await chain.deploy(deployer, artifacts.creationOf(artifacts.vault, asset, owner))
+    await chain.mine()
+    // The vault has this function, which it does not have before and after, for one block only.
+    const [code, minting] = await Promise.all([address, twin].map((one) => chain.client.getCode({ address: one })))
+    const minted = (name: string, value: unknown) => callOf(owner, address, artifacts.feeVault.abi, name, [value])
+    await chain.request({ method: 'anvil_setCode', params: [address, minting] })
+    await chain.block(
+      minted('setFeeRecipient', owner),
+      minted('accrue', usdc(5)),
+      minted('setFeeRecipient', zeroAddress),
+    )
+    await chain.request({ method: 'anvil_setCode', params: [address, code] })
+    await chain.mine(finality + 2)
+    const newest = (await chain.head()) - finality - 1
+    await vi.waitFor(() => expect(readTo).toBe(newest), patienceMilliseconds / 4)
+    stopping.abort()
+    await reading
+    expect(facts).toEqual(await factsOf(json))
+    expect(facts.map(({ kind }) => kind)).toEqual(['strategy', 'vault'])
   })
 })
 

@@ -1,4 +1,5 @@
 import { type Address, parseAbi } from 'viem'
+import type { VaultConfig } from '../config.ts'
 import { ContractMismatch } from '../errors.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { ChainLog } from '../rpc/block.ts'
@@ -24,22 +25,45 @@ export interface FeeTerms {
   readonly tellsHighWater: boolean
 }
 
-/** The vaults with fees that can be read; other vaults are left out. */
-export type VaultFeeTerms = ReadonlyMap<Address, FeeTerms>
+/** The terms of vaults with fees that can be read. */
+export interface VaultFeeTerms {
+  /** Returns the terms of a vault; undefined where its fees cannot be read, or it does not exist yet. */
+  get(vault: Address): FeeTerms | undefined
+}
 
-/** Reads the fee terms of vaults that can pay fees in new shares; before its creation a vault may have all terms. */
-export async function readFeeTerms(state: BlockState, kinds: VaultKinds): Promise<VaultFeeTerms> {
-  const vaults = kinds.vaults.filter(({ address }) => kinds.of(address).adapter.mintsFees)
-  const terms = await Promise.all(
-    vaults.map(async ({ address, feeRecipients: recipients = [] }): Promise<[Address, FeeTerms]> => {
-      const [namesRecipient, tellsHighWater] = await Promise.all([
-        answers(state, address, 'feeRecipient'),
-        answers(state, address, 'highWaterMark'),
-      ])
-      return [address, { recipients, namesRecipient, tellsHighWater }]
-    }),
-  )
-  return new Map(terms.filter(([, one]) => one.recipients.length > 0 || one.namesRecipient || one.tellsHighWater))
+/** Reads the fee terms of vaults once, as soon as they exist: the facts do not depend on where reading starts. */
+export class FeeTermsReader implements VaultFeeTerms {
+  readonly #known = new Map<Address, FeeTerms | undefined>()
+
+  constructor(readonly kinds: VaultKinds) {}
+
+  get(vault: Address): FeeTerms | undefined {
+    return this.#known.get(vault)
+  }
+
+  /** Reads the terms of the vaults that exist at a block and are not known yet; their kinds must be determined. */
+  async resolve(state: BlockState): Promise<void> {
+    const unknown = this.kinds.vaults.filter(
+      ({ address, firstBlock }) => firstBlock <= state.block.number && !this.#known.has(address),
+    )
+    await Promise.all(
+      unknown.map(async (vault) => this.#known.set(vault.address, await readTerms(state, vault, this.kinds))),
+    )
+  }
+}
+
+async function readTerms(
+  state: BlockState,
+  { address, feeRecipients: recipients = [] }: VaultConfig,
+  kinds: VaultKinds,
+): Promise<FeeTerms | undefined> {
+  if (!kinds.of(address).adapter.mintsFees) return undefined
+  const [namesRecipient, tellsHighWater] = await Promise.all([
+    answers(state, address, 'feeRecipient'),
+    answers(state, address, 'highWaterMark'),
+  ])
+  if (recipients.length === 0 && !namesRecipient && !tellsHighWater) return undefined
+  return { recipients, namesRecipient, tellsHighWater }
 }
 
 async function answers(state: BlockState, vault: Address, name: 'feeRecipient' | 'highWaterMark'): Promise<boolean> {
