@@ -31,12 +31,10 @@ export class UnconfirmedWrites {
     if (!this.#hasFailed) return true
     const writer = await open(file, 'r+')
     try {
+      if ((await writer.stat()).ino !== (await handle.stat()).ino) return this.#forget()
       for (const { at, bytes } of this.#writes) {
         const { bytesRead, buffer } = await handle.read(Buffer.alloc(bytes.length), 0, bytes.length, at)
-        if (bytesRead < bytes.length || !buffer.equals(bytes)) {
-          this.#writes = []
-          return false
-        }
+        if (bytesRead < bytes.length || !buffer.equals(bytes)) return this.#forget()
         for (let done = 0; done < bytes.length;) {
           done += (await writer.write(bytes, done, bytes.length - done, at + done)).bytesWritten
         }
@@ -45,5 +43,10 @@ export class UnconfirmedWrites {
     } finally {
       await writer.close()
     }
+  }
+
+  #forget(): false {
+    this.#writes = []
+    return false
   }
 }

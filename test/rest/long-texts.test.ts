@@ -126,3 +126,20 @@ test('a page of rows with long texts is the same in JSON, CSV and GraphQL', asyn
   const { vault: queried } = await gateway.query<{ vault: { events: { nodes: { reason: string | null }[] } } }>(query)
   expect(queried.events.nodes.map(({ reason }) => reason)).toEqual(newestFirst)
 })
+
+test('the slices of a list end with the run that has failed', async () => {
+  let resolved = 0
+  const item = (): string => {
+    resolved++
+    return JSON.stringify('x'.repeat(charactersAtOnce))
+  }
+  const fails = Promise.reject(new Error('Failed'))
+  const operation = new CompiledOperation(2, (value, run) => {
+    const text = listOf(item)(value, run)
+    run.until(fails)
+    return text
+  })
+  await expect(operation.run([1, 2, 3, 4, 5], null, {}, 10_000_000)).rejects.toThrow('Failed')
+  await iterationsOf(() => new Promise((resolve) => setTimeout(resolve, 20)))
+  expect(resolved).toBeLessThan(5)
+})

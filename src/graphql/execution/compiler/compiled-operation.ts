@@ -25,13 +25,13 @@ export class CompiledOperation {
     maxCharacters: number,
   ): Promise<JsonText> {
     const run = new CompiledRun(context, variables, maxCharacters)
-    const text = this.write(rootValue, run)
-    await run.settled()
-    run.limit(text.length + (run.body?.length ?? 0))
-    const json = new JsonText(text.toString(), run.body?.toString() ?? null)
-    // References to the run may outlive it.
-    run.written.clear()
-    run.body = null
-    return json
+    try {
+      const text = this.write(rootValue, run)
+      await run.settled()
+      run.limit(text.length + (run.body?.length ?? 0))
+      return new JsonText(text.toString(), run.body?.toString() ?? null)
+    } finally {
+      run.end()
+    }
   }
 }

@@ -57,6 +57,8 @@ export class CompiledRun {
   readonly written = new Map<OutputWriter, Map<unknown, OutputText>>()
   /** Text of the body. */
   body: OutputText | null = null
+  /** Whether it has succeeded or failed: nothing more is to be written. */
+  isOver = false
   #pending = 0
   #counted = 0
   #settled: (() => void) | null = null
@@ -108,6 +110,13 @@ export class CompiledRun {
         if (--this.#pending === 0) this.#settled?.()
       })
       .catch((error: unknown) => this.#failed?.(error))
+  }
+
+  /** Ends the run, and gives up its texts: references to it may outlive it. */
+  end(): void {
+    this.isOver = true
+    this.written.clear()
+    this.body = null
   }
 
   /** Resolves when no promise is pending; rejects with the first failure without waiting for the others. */

@@ -69,7 +69,10 @@ export function byType(
   }
 }
 
-/** Returns a writer of lists. Long ones are written in slices, between which the event loop runs. */
+/**
+ * Returns a writer of lists. Long ones are written in slices, between which the event loop runs. The items of a list are all
+ * promises or none is: the rejection of one behind the first slice could stay unhandled until its turn.
+ */
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {
     if (!Array.isArray(value)) throw new Unexpected()
@@ -119,6 +122,7 @@ async function writeOn(list: ListInProgress, writeItem: OutputWriter, run: Compi
   for (let isEnd = false; !isEnd;) {
     run.count(list.characters)
     await new Promise((resolve) => setImmediate(resolve))
+    if (run.isOver) return
     isEnd = writeSlice(list, writeItem, run)
   }
   run.count(list.characters)
