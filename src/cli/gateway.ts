@@ -36,7 +36,7 @@ export interface GatewayOptions {
   readonly log: Log
   readonly readiness: Readiness
   readonly cache: ResponseCache
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly feeds: () => FeedConditions
   readonly metrics: Metrics
   /** The metrics to serve at `/metrics`. */
@@ -53,7 +53,17 @@ export interface GatewayOptions {
  * @throws {CannotListen} when the port cannot be used
  */
 export async function openGateway(options: GatewayOptions): Promise<Listening> {
-  const { config, database, log, readiness, cache, data, metrics, metricsEndpoint, sharesRateLimit = false } = options
+  const {
+    config,
+    database,
+    log,
+    readiness,
+    cache,
+    versions,
+    metrics,
+    metricsEndpoint,
+    sharesRateLimit = false,
+  } = options
   const limits = { ...defaultHttpLimits, ...config.limits }
   const app = createApp({
     ...config,
@@ -62,7 +72,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     rateLimit: config.rateLimit && { ...config.rateLimit, isShared: sharesRateLimit },
     limits,
     cache,
-    data,
+    versions,
     versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
     ledgerLog: createLedgerLog(database),
     feeds: options.feeds,
@@ -80,8 +90,8 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
   }, connectionLimits.refusedReportSeconds * 1000)
-  const stopListening = await database.listen(notifyAll(cache, data, app.live))
-  await data.waitUntil(() => data.isListening, firstCommitMilliseconds)
+  const stopListening = await database.listen(notifyAll(cache, versions, app.live))
+  await versions.waitUntil(() => versions.isListening, firstCommitMilliseconds)
   const opened = listen({
     listener: app.listener,
     onError: (err) => log.error('A request failed', { err }),
@@ -118,19 +128,19 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
  * Notifies the response cache before the data versions, so that a version is never announced while stale responses are
  * cached. Notifies the streams last, because they read through both.
  */
-export function notifyAll(cache: ResponseCache, data: DataVersions, live: App['live']): ChangeListener {
+export function notifyAll(cache: ResponseCache, versions: DataVersions, live: App['live']): ChangeListener {
   return {
     committed: (commit) => {
       cache.committed(commit)
-      data.committed(commit)
+      versions.committed(commit)
       live.committed(commit)
     },
     listening: (isListening) => {
       cache.listening(isListening)
-      data.listening(isListening)
+      versions.listening(isListening)
       live.listening(isListening)
     },
-    upToDate: (sentAt) => data.upToDate(sentAt),
+    upToDate: (sentAt) => versions.upToDate(sentAt),
   }
 }
 

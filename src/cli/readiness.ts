@@ -15,7 +15,7 @@ export interface ReadinessOptions {
   readonly restMilliseconds?: number
   readonly conditions?: () => FeedConditions
   /** Versions of the data; without it their age is not reported. */
-  readonly data?: DataVersions
+  readonly versions?: DataVersions
 }
 
 /**
@@ -23,7 +23,12 @@ export interface ReadinessOptions {
  * ended with an error, and no feed waits for its file or its chain.
  */
 export function createReadiness(database: Database, options: ReadinessOptions = {}): Readiness {
-  const { milliseconds = 800, restMilliseconds = probeMilliseconds, conditions = () => noFeedProblems, data } = options
+  const {
+    milliseconds = 800,
+    restMilliseconds = probeMilliseconds,
+    conditions = () => noFeedProblems,
+    versions,
+  } = options
   // Untrusted clients may request it at any rate.
   const askDatabase = memoizeBriefly(
     () => withDeadline(reasonOf(database, AbortSignal.timeout(2 * milliseconds)), milliseconds),
@@ -35,22 +40,22 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
     },
     degradations: () => conditions().setAside.map(({ reason }) => `A vault is set aside: ${reason}.`),
 
-    ...(data && { age: () => ageOf(data, conditions(), database.readServer?.().causes) }),
+    ...(versions && { age: () => ageOf(versions, conditions(), database.readServer?.().causes) }),
   }
 }
 
 /** Returns the age of the data with its causes, except a database outage, which the readiness check reports. */
 function ageOf(
-  data: DataVersions,
+  versions: DataVersions,
   { stopped, waiting }: FeedConditions,
   causesOfReplica: readonly string[] = [],
 ): DataAge {
-  const { ageSeconds, newestTs } = data.currentState()
+  const { ageSeconds, newestTs } = versions.currentState()
   return {
     dataAgeSeconds: ageSeconds,
     newestFactAgeSeconds: newestTs === null ? null : Math.max(0, Math.floor(Date.now() / 1000) - newestTs),
     causes: [
-      ...(data.isListening ? [] : ['commits are not received']),
+      ...(versions.isListening ? [] : ['commits are not received']),
       ...causesOfReplica,
       ...(waiting.length > 0 ? ['a feed waits'] : []),
       ...(stopped.length > 0 ? ['a feed is stopped'] : []),

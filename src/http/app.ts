@@ -74,7 +74,7 @@ export interface AppOptions extends TracingOptions {
   /** Response cache; without one, no response is cached. */
   readonly cache?: ResponseCache
   /** Data version that the process was last notified of; without it, no version is known. */
-  readonly data?: DataVersions
+  readonly versions?: DataVersions
   /** Looks up older versions in the database; without it, only notified versions are known. */
   readonly versionAt?: VersionAt
   /** Reads ledger rows in the order of commits; without it, they are not streamed. */
@@ -105,7 +105,7 @@ export interface AppOptions extends TracingOptions {
 /** Composes the gateway: middleware in the order it runs, then the response cache, then GraphQL or REST. */
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
   const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits } = options
-  const { cache = createResponseCache(0), data = new DataVersions(), versionAt = noVersion } = options
+  const { cache = createResponseCache(0), versions = new DataVersions(), versionAt = noVersion } = options
   const admission = createAdmissionControl({ ...admissionLimits, networkOf })
   const runConsistently = createConsistentReads(database, options)
   const { onFallback } = options
@@ -120,13 +120,13 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
   const addressNow = exampleAddresses({ executor, isOpen, report: options.report })
   const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
-  const awaitVersion = versionWaiter(data, versionAt, (error) => options.report(error, minDataVersionHeader), turns)
+  const awaitVersion = versionWaiter(versions, versionAt, (error) => options.report(error, minDataVersionHeader), turns)
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,
     observer: options.onLive,
     cache,
-    data,
+    versions,
     executor,
     admission,
     produce,
@@ -136,7 +136,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     report: options.report,
     ledgerLog: options.ledgerLog ?? null,
   })
-  const produced = { cache, data, produce }
+  const produced = { cache, versions, produce }
   const graphqlRequests: PathStages = new Map([
     [graphqlPath, () => answerThroughCache({ ...produced, respond: graphql })],
   ])
@@ -154,13 +154,13 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     live.stages,
     graphqlRequests,
   ]
-  const handle = createHandle(compose(stages, answerThroughCache({ ...produced, respond: answerRest })), data)
+  const handle = createHandle(compose(stages, answerThroughCache({ ...produced, respond: answerRest })), versions)
   const adapter = { limits, capacity, turns, startTrace: createTracing(options), handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
 
 /** Creates the handler of all exchanges: the stages of their path, then the headers of the exchange. */
-function createHandle(handlers: HandlersByPath, data: DataVersions): AdapterOptions['handle'] {
+function createHandle(handlers: HandlersByPath, versions: DataVersions): AdapterOptions['handle'] {
   /** Answers an exchange; an error of a stage is reported, and answered by 500 with the request id of its log entry. */
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const failed = (error: unknown): ReturnType<typeof handle> => {
@@ -181,7 +181,7 @@ function createHandle(handlers: HandlersByPath, data: DataVersions): AdapterOpti
 
   /** Adds the headers of this exchange, and encodes the response for its client. */
   function toOutgoing(exchange: Exchange, response: HandlerResponse): OutgoingResponse | Promise<OutgoingResponse> {
-    if (response instanceof StreamedResponse) return toOutgoingStream(exchange, response, data)
+    if (response instanceof StreamedResponse) return toOutgoingStream(exchange, response, versions)
     const { request, trace, headers, stateAtStart } = exchange
     const shared = stateAtStart !== null && response.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
@@ -196,9 +196,9 @@ function createHandle(handlers: HandlersByPath, data: DataVersions): AdapterOpti
 function toOutgoingStream(
   { request, trace, headers }: Exchange,
   stream: StreamedResponse,
-  data: DataVersions,
+  versions: DataVersions,
 ): OutgoingResponse {
-  const own = data.currentState().headers.concat(headers, 'x-request-id', trace.id)
+  const own = versions.currentState().headers.concat(headers, 'x-request-id', trace.id)
   const head = { status: 200, headers: headerList(stream.headers).concat(own), bytes: null }
   if (request.method !== 'HEAD') return { ...head, stream: stream.open }
   stream.open(null)

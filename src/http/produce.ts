@@ -30,7 +30,7 @@ export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Res
 /** The parts that serve responses from the cache, or produce them. */
 export interface CachedOptions {
   readonly cache: ResponseCache
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly produce: Produce
   readonly respond: Respond
 }
@@ -39,15 +39,15 @@ export interface CachedOptions {
  * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production, unless
  * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
  */
-export function answerThroughCache({ cache, data, produce, respond }: CachedOptions): Handler {
+export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
   if (!cache.isEnabled) {
     return (exchange) => {
-      exchange.stateAtStart = data.currentState()
+      exchange.stateAtStart = versions.currentState()
       return produce(exchange, exchange.onDisconnect, respond)
     }
   }
   return (exchange) => {
-    exchange.stateAtStart = data.currentState()
+    exchange.stateAtStart = versions.currentState()
     const { sender, onDisconnect } = exchange
     return cache.answer(cacheKey(exchange), sender, onDisconnect, (onAllLeft) => produce(exchange, onAllLeft, respond))
   }

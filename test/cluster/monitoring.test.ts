@@ -27,11 +27,11 @@ const suffix = /_(?:bucket|sum|count)$/
 
 /** All metrics of a gateway on replicas with a worker and feeds of each kind, with a series of each. */
 async function exposed(): Promise<ReadonlyMap<string, Metric>> {
-  const [cache, data] = [createResponseCache(1_000), new DataVersions()]
+  const [cache, versions] = [createResponseCache(1_000), new DataVersions()]
   const readServer = () => ({ servers: ['a:5432'], server: 'a:5432', moves: 1 })
-  const metrics = createMetrics({ cache: () => cache.figures(), data, readServer, worker: 1 })
-  data.listening(true)
-  data.upToDate(performance.now())
+  const metrics = createMetrics({ cache: () => cache.figures(), versions, readServer, worker: 1 })
+  versions.listening(true)
+  versions.upToDate(performance.now())
   metrics.onAnswered({ route: '/graphql', status: 200, milliseconds: 1 })
   metrics.onStatement('vaults', 0.001, true)
   metrics.onLoad('vaults', 2)

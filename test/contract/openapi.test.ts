@@ -29,11 +29,11 @@ beforeAll(async () => {
   await database.prisma.$executeRawUnsafe(
     `update vault set history_since = null, marked_at = null, layout_digest = null where address = '${vaultThatIs.suspended}'`,
   )
-  const data = new DataVersions()
-  data.listening(true)
-  data.committed({ version: '5.5', newestTs: 5 })
-  data.upToDate(performance.now())
-  gateway = gatewayOn(database, { data })
+  const versions = new DataVersions()
+  versions.listening(true)
+  versions.committed({ version: '5.5', newestTs: 5 })
+  versions.upToDate(performance.now())
+  gateway = gatewayOn(database, { versions })
 })
 
 async function lint(document: unknown): Promise<string[]> {

@@ -26,12 +26,12 @@ beforeEach(() => void database.takeStatements())
 
 describe('_meta', () => {
   test('tells what is known of the data, and how far each feed is, without its folder', async () => {
-    const data = new DataVersions()
-    data.listening(true)
-    data.committed({ version: '3.5', newestTs: midnight + 9 })
-    data.upToDate(performance.now())
+    const versions = new DataVersions()
+    versions.listening(true)
+    versions.committed({ version: '3.5', newestTs: midnight + 9 })
+    versions.upToDate(performance.now())
     const gateway = gatewayOn(database, {
-      data,
+      versions,
       feeds: () => ({
         stopped: ['/srv/b/feed.ndjson', '/srv/new.ndjson'],
         waiting: ['/srv/a/feed.ndjson'],
@@ -68,14 +68,14 @@ describe('_meta', () => {
 
   test('is made anew each time, also beside what is kept', async () => {
     const cache = createResponseCache(1024 * 1024)
-    const data = new DataVersions()
+    const versions = new DataVersions()
     cache.listening(true)
-    data.listening(true)
-    data.committed({ version: '3.5', newestTs: null })
-    const gateway = gatewayOn(database, { cache, data })
+    versions.listening(true)
+    versions.committed({ version: '3.5', newestTs: null })
+    const gateway = gatewayOn(database, { cache, versions })
     const ask = (source: string) => gateway.query<{ _meta: { version: string } }>(source)
     for (const version of ['3.5', '4.6']) {
-      if (version === '4.6') data.committed({ version, newestTs: null })
+      if (version === '4.6') versions.committed({ version, newestTs: null })
       expect((await ask('{ _meta { version } strategies { id } }'))._meta.version).toBe(version)
       expect(
         (await ask('{ ...all } fragment all on Query { strategies { id } _meta { version } }'))._meta.version,

@@ -22,9 +22,9 @@ beforeAll(async () => {
     mark(vault, midnight + 2, '12345678901234.654321'),
     event(vault, midnight + 3, { type: 'suspend', reason }),
   ])
-  const data = new DataVersions()
-  data.listening(true)
-  gateway = gatewayOn(database, { cache: createResponseCache(1_000_000), data })
+  const versions = new DataVersions()
+  versions.listening(true)
+  gateway = gatewayOn(database, { cache: createResponseCache(1_000_000), versions })
 })
 
 test('the equity of a vault has a line for each point, with all digits', async () => {

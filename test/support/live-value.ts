@@ -31,7 +31,7 @@ export interface ValueStream {
 
 /** Keys that streams follow, on one value whose evaluations end when the test wants. */
 export class LiveValue {
-  readonly data = new DataVersions()
+  readonly versions = new DataVersions()
   readonly responses: FollowedResponses
   readonly #limits: LiveLimits
   /** The data as it is now. */
@@ -44,15 +44,15 @@ export class LiveValue {
   constructor(limits: Partial<LiveLimits> = {}) {
     this.#limits = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0, ...limits }
     const fanOut = createFanOut(this.#limits.slice, 10)
-    const { data } = this
+    const { versions } = this
     this.responses = new FollowedResponses({
       limits: this.#limits,
       fanOut,
-      data,
+      versions,
       onEvaluation: nothing,
       onDelivery: nothing,
     })
-    data.listening(true)
+    versions.listening(true)
     this.commit(200)
   }
 
@@ -69,12 +69,12 @@ export class LiveValue {
   }
 
   hear(): void {
-    this.data.committed({ version: `${this.seq}.1`, newestTs: null })
+    this.versions.committed({ version: `${this.seq}.1`, newestTs: null })
     this.responses.committed(['value'])
   }
 
   listening(isListening: boolean): void {
-    this.data.listening(isListening)
+    this.versions.listening(isListening)
     this.responses.listening(isListening)
   }
 

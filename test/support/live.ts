@@ -25,13 +25,13 @@ export async function liveGateway(
   port = 0,
 ): Promise<LiveGateway> {
   const cache = createResponseCache(4 * 1024 * 1024)
-  const data = new DataVersions()
+  const versions = new DataVersions()
   const versionAt = (seq: number) => readVersionAt(database, seq)
-  const gateway = gatewayOn(database, { cache, data, versionAt, ledgerLog: createLedgerLog(database), ...options })
-  const listener = notifyAll(cache, data, gateway.app.live)
+  const gateway = gatewayOn(database, { cache, versions, versionAt, ledgerLog: createLedgerLog(database), ...options })
+  const listener = notifyAll(cache, versions, gateway.app.live)
   const stop = await database.listen(listener)
   await vi.waitFor(() => {
-    if (!data.isListening) throw new Error('commits are not heard of')
+    if (!versions.isListening) throw new Error('commits are not heard of')
   }, 10_000)
   const server = await serverOf(gateway.app, {}, { isBehindProxies: true, port })
   return {

@@ -63,9 +63,9 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
   if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
   const feeds = monitorFeeds()
   const cache = createResponseCache(config.cacheBytes)
-  const data = new DataVersions()
-  const readiness = createReadiness(database, { conditions: feeds.conditions, data })
-  const metrics = createMetrics({ cache: () => cache.figures(), data, readServer: database.readServer })
+  const versions = new DataVersions()
+  const readiness = createReadiness(database, { conditions: feeds.conditions, versions })
+  const metrics = createMetrics({ cache: () => cache.figures(), versions, readServer: database.readServer })
   const readModelMetrics = createModelMetricsReader(database, feeds)
   const metricsEndpoint = createMetricsEndpoint(() => Promise.all([metrics.text(), readModelMetrics()]))
   const metricsPort = await openMetricsPort(config, metricsEndpoint, log)
@@ -75,7 +75,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     log,
     readiness,
     cache,
-    data,
+    versions,
     feeds: feeds.conditions,
     metrics,
     metricsEndpoint,

@@ -34,9 +34,9 @@ export function onStopMessage(stop: () => void): void {
 export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
   const { config, database, log, pageFolders, persistedOperations } = command
   const cache = createResponseCache(config.cacheBytes)
-  const data = new DataVersions()
+  const versions = new DataVersions()
   const { readServer } = database
-  const metrics = createMetrics({ cache: () => cache.figures(), data, readServer, worker: workerNumber() ?? 0 })
+  const metrics = createMetrics({ cache: () => cache.figures(), versions, readServer, worker: workerNumber() ?? 0 })
   const toPrimary = createIpcQuestions(metricsTimeoutMilliseconds)
   let conditions: FeedConditions = noFeedProblems
   hear((message) => {
@@ -52,9 +52,9 @@ export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
     log,
     cache,
     metrics,
-    data,
+    versions,
     feeds: () => conditions,
-    readiness: createReadiness(database, { conditions: () => conditions, data }),
+    readiness: createReadiness(database, { conditions: () => conditions, versions }),
     metricsEndpoint: createMetricsEndpoint(async () => [
       (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),
     ]),

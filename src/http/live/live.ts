@@ -29,7 +29,7 @@ export interface LiveOptions {
   readonly executor: Executor
   readonly admission: AdmissionControl
   readonly cache: ResponseCache
-  readonly data: DataVersions
+  readonly versions: DataVersions
   /** Produces a response within the limits that apply to all responses. */
   readonly produce: Produce
   /** Answers a request for a snapshot. */
@@ -71,7 +71,7 @@ export function createLive(options: LiveOptions): Live {
   const {
     executor,
     cache,
-    data,
+    versions,
     produce,
     answerRest,
     awaitVersion,
@@ -86,18 +86,18 @@ export function createLive(options: LiveOptions): Live {
   // Streams leave a third of the file descriptors to other connections.
   const maxStreams = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, maxStreams })
-  const responses = new FollowedResponses({ limits, fanOut, data, onEvaluation, onDelivery })
+  const responses = new FollowedResponses({ limits, fanOut, versions, onEvaluation, onDelivery })
   const tail = new LedgerTail({
     log: options.ledgerLog ?? noLedger,
-    data,
+    versions,
     limits,
     fanOut,
     report: (error) => report(error, liveSender),
   })
-  const evaluate = createEvaluate({ cache, data, produce, report })
+  const evaluate = createEvaluate({ cache, versions, produce, report })
   const operations = liveOperations(executor, report)
-  const resumptions = new Resumptions({ data, awaitVersion, fanOut })
-  const createLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
+  const resumptions = new Resumptions({ versions, awaitVersion, fanOut })
+  const createLedgerStream = ledgerStreams({ connections, tail, versions, onDelivery })
   return {
     stages: new Map([
       [

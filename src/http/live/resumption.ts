@@ -28,7 +28,7 @@ export interface ResumedStream {
 }
 
 export interface ResumptionsOptions {
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly awaitVersion: AwaitVersion
   readonly fanOut: FanOut
 }
@@ -62,7 +62,7 @@ export class Resumptions {
 
   /** Waits for the version in Last-Event-ID as long as a request does, and as long again for proof that it is lost. */
   async resumptionOf({ request, sender, onDisconnect }: Exchange): Promise<Resumption> {
-    const { data, awaitVersion } = this.#options
+    const { versions, awaitVersion } = this.#options
     const version = request.header('last-event-id')
     if (version === null || version === '') return 'reached'
     const askedAt = performance.now()
@@ -70,9 +70,9 @@ export class Resumptions {
     if (refusal === null) return 'reached'
     const position = parseLedgerPosition(version)
     if (refusal.status !== 503 || position === null) return 'lost'
-    const isLost = (): boolean => data.isProvenSince(askedAt) && !data.hasReached(position)
-    const isOver = (): boolean => !data.isListening || data.hasReached(position) || isLost()
-    await data.waitUntil(isOver, versionLimits.waitMilliseconds, onDisconnect)
+    const isLost = (): boolean => versions.isProvenSince(askedAt) && !versions.hasReached(position)
+    const isOver = (): boolean => !versions.isListening || versions.hasReached(position) || isLost()
+    await versions.waitUntil(isOver, versionLimits.waitMilliseconds, onDisconnect)
     return isLost() ? 'lost' : 'late'
   }
 
@@ -102,7 +102,7 @@ export class Resumptions {
   #add(wait: Wait): void {
     if (!wait.isOpen()) return
     this.#waits.add(wait)
-    this.#stop ??= this.#options.data.onChange(() => this.#look(this.#waits))
+    this.#stop ??= this.#options.versions.onChange(() => this.#look(this.#waits))
     this.#look([wait])
   }
 
@@ -115,22 +115,22 @@ export class Resumptions {
 
   /** Decides, in slices, on the waits that may have ended: all streams may wait after a failover. */
   #look(waits: Iterable<Wait>): void {
-    const { data, fanOut } = this.#options
+    const { versions, fanOut } = this.#options
     const due: Wait[] = []
     for (const wait of waits) {
       // Restarts the wait: notifications may resume from another server.
-      if (!data.isListening) wait.since = performance.now()
-      else if (data.hasReached(wait) || data.isProvenSince(wait.since)) due.push(wait)
+      if (!versions.isListening) wait.since = performance.now()
+      else if (versions.hasReached(wait) || versions.isProvenSince(wait.since)) due.push(wait)
     }
     for (const wait of due) this.#remove(wait)
     fanOut(due, (wait) => void this.#decide(wait))
   }
 
   async #decide(wait: Wait): Promise<void> {
-    const { data, awaitVersion } = this.#options
+    const { versions, awaitVersion } = this.#options
     if (!wait.isOpen()) return
-    if (!data.hasReached(wait)) {
-      if (!data.isProvenSince(wait.since)) return this.#add(wait)
+    if (!versions.hasReached(wait)) {
+      if (!versions.isProvenSince(wait.since)) return this.#add(wait)
       return wait.settle('lost')
     }
     const refusal = await awaitVersion(wait.version, wait.sender, () => undefined)

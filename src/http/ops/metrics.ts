@@ -10,7 +10,7 @@ export interface MetricsOptions {
   /** Read at each scrape. */
   readonly cache?: () => CacheFigures
   /** Read at each scrape. */
-  readonly data?: DataVersions
+  readonly versions?: DataVersions
   /** Replicas that are read from; read at each scrape. Without it there are none. */
   readonly readServer?: (() => ReadServerFigures) | undefined
   /** Number of this process if several serve one port: a label on all of its metrics. */
@@ -36,7 +36,7 @@ export interface Metrics extends RequestMetrics {
 }
 
 /** Creates the metrics of a process. Labels have a small fixed set of values: client input never creates a new one. */
-export function createMetrics({ cache, data, readServer, worker }: MetricsOptions = {}): Metrics {
+export function createMetrics({ cache, versions, readServer, worker }: MetricsOptions = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) })
@@ -64,7 +64,7 @@ export function createMetrics({ cache, data, readServer, worker }: MetricsOption
     registers,
   })
   if (cache !== undefined) countCache(registers, cache)
-  if (data !== undefined) tellAge(registers, data)
+  if (versions !== undefined) tellAge(registers, versions)
   if (readServer !== undefined) tellReadServer(registers, readServer)
   return {
     ...requestMetrics(registers),
@@ -77,7 +77,7 @@ export function createMetrics({ cache, data, readServer, worker }: MetricsOption
   }
 }
 
-function tellAge(registers: Registry[], data: DataVersions): void {
+function tellAge(registers: Registry[], versions: DataVersions): void {
   const gauge = (name: string, help: string, figure: () => number | null): void => {
     const collect = function (this: Gauge): void {
       const value = figure()
@@ -89,12 +89,12 @@ function tellAge(registers: Registry[], data: DataVersions): void {
   gauge(
     'data_age_seconds',
     'Time since this process last knew that it had received every commit.',
-    () => data.currentState().ageSeconds,
+    () => versions.currentState().ageSeconds,
   )
   gauge('commits_heard', '1 where this process receives commits, else 0: then it caches nothing.', () =>
-    data.isListening ? 1 : 0,
+    versions.isListening ? 1 : 0,
   )
-  gauge('heard_commit_seq', 'Number of the newest commit that this process has received.', () => data.newestSeq)
+  gauge('heard_commit_seq', 'Number of the newest commit that this process has received.', () => versions.newestSeq)
 }
 
 function tellReadServer(registers: Registry[], readServer: () => ReadServerFigures): void {

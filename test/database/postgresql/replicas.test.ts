@@ -21,7 +21,7 @@ const patience = { timeout: 15_000, interval: 50 }
 /** A gateway on replicas, as `serve` puts it together. */
 interface ReplicaGateway extends TestGateway {
   readonly database: Database
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly warnings: readonly string[]
   metric(name: string, labels?: Record<string, string>): Promise<number | undefined>
   close(): Promise<void>
@@ -76,15 +76,15 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     const replicated = { urls: readUrls, staleSeconds }
     const choice = { engine: 'postgresql', url, connections: 4, replicas: replicated } as const
     const database = await openServedDatabase(choice, (message) => warnings.push(message))
-    const [cache, data] = [createResponseCache(1_000_000), new DataVersions()]
-    const readiness = createReadiness(database, { data, restMilliseconds: 0 })
-    const gateway = gatewayOn(database, { cache, data, readiness })
-    const stop = await database.listen(notifyAll(cache, data, gateway.app.live))
-    const metrics = createMetrics({ data, readServer: database.readServer })
+    const [cache, versions] = [createResponseCache(1_000_000), new DataVersions()]
+    const readiness = createReadiness(database, { versions, restMilliseconds: 0 })
+    const gateway = gatewayOn(database, { cache, versions, readiness })
+    const stop = await database.listen(notifyAll(cache, versions, gateway.app.live))
+    const metrics = createMetrics({ versions, readServer: database.readServer })
     const served = {
       ...gateway,
       database,
-      data,
+      versions,
       warnings,
       async metric(name: string, labels: Record<string, string> = {}) {
         const samples = parseMetrics(await metrics.text()).get(`vault_gateway_${name}`)?.samples
@@ -98,7 +98,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
       },
     }
     opened_.push(served)
-    await data.waitUntil(() => data.isListening, 2_000)
+    await versions.waitUntil(() => versions.isListening, 2_000)
     return served
   }
   const valueOf = async (gateway: TestGateway): Promise<number> =>

@@ -23,7 +23,7 @@ const bodies = { query: '{ universe { screenedAt } }' }
 
 let database: TestDatabase
 let cache: ResponseCache
-let data: DataVersions
+let versions: DataVersions
 let gateway: TestGateway
 let isSlow: Promise<void> | null = null
 const servers: TestServer[] = []
@@ -39,9 +39,9 @@ afterEach(async () => {
 })
 
 /** A gateway that has heard of these versions, the newest last, and whose reads wait while they are to. */
-function gatewayAt(...versions: string[]): void {
+function gatewayAt(...heard: string[]): void {
   cache = createResponseCache(1024 * 1024)
-  data = new DataVersions()
+  versions = new DataVersions()
   const slow: TestDatabase = {
     ...database,
     query: async (...asked) => {
@@ -49,20 +49,20 @@ function gatewayAt(...versions: string[]): void {
       return database.query(...asked)
     },
   }
-  gateway = gatewayOn(slow, { cache, data, versionAt: (seq) => readVersionAt(database, seq) })
+  gateway = gatewayOn(slow, { cache, versions, versionAt: (seq) => readVersionAt(database, seq) })
   listening(true)
-  for (const version of versions) commit(version)
-  data.upToDate(performance.now())
+  for (const version of heard) commit(version)
+  versions.upToDate(performance.now())
 }
 
 function listening(isListening: boolean): void {
   cache.listening(isListening)
-  data.listening(isListening)
+  versions.listening(isListening)
 }
 
 function commit(version: string, tags: readonly string[] = [], newestTs = Number(version.split('.')[0]) * 100): void {
   cache.committed({ tags })
-  data.committed({ version, newestTs })
+  versions.committed({ version, newestTs })
 }
 
 /** Version and time, and whether there is an age: how great it is goes by how busy the machine is. */
@@ -147,11 +147,11 @@ describe('an answer tells', () => {
   test('how long it has not known that it had heard of everything, and none before it first did', async () => {
     gatewayAt('1.5')
     const daySeconds = 86_400
-    data.upToDate(performance.now() - daySeconds * 1_000)
+    versions.upToDate(performance.now() - daySeconds * 1_000)
     expect(age(await gateway.get(snapshot))).toBeGreaterThanOrEqual(daySeconds)
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     expect(age(await gateway.get(snapshot))).toBeLessThan(daySeconds)
-    const unknown = gatewayOn(database, { data: new DataVersions() })
+    const unknown = gatewayOn(database, { versions: new DataVersions() })
     expect(told(await unknown.get(snapshot))).toEqual([null, null, false])
   })
 
@@ -241,7 +241,7 @@ describe('Min-Data-Version', () => {
     gatewayAt('99.5')
     const waiting = [asking('100.6'), asking('100.6', graphql)]
     await wait(50)
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     for (const answer of waiting) expect((await answer).status).toBe(409)
     // Far more commits than can have come since the newest proof.
     const far = `${99 + versionLimits.ahead + 1}.6`
@@ -252,13 +252,13 @@ describe('Min-Data-Version', () => {
     gatewayAt('99.5')
     const far = `${99 + versionLimits.ahead + 1}.6`
     const lagging = performance.now() - versionLimits.waitMilliseconds - 1
-    data.upToDate(lagging)
+    versions.upToDate(lagging)
     const statuses = [asking('100.6'), asking(far)].map(async (answer) => (await answer).status)
     await wait(50)
-    data.upToDate(lagging)
+    versions.upToDate(lagging)
     expect(await Promise.all(statuses)).toEqual([503, 503])
     // The proof of an earlier server.
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     listening(false)
     listening(true)
     commit('99.5')
@@ -269,7 +269,7 @@ describe('Min-Data-Version', () => {
     gatewayAt('99.5')
     const answer = asking('100.6')
     await wait(50)
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     await wait(50)
     commit('100.6')
     expect((await answer).status).toBe(200)
@@ -300,7 +300,7 @@ describe('Min-Data-Version', () => {
   test('is waited for by so many at once, and by nobody who has left', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, new Turns(10), limits)
+    const waitFor = versionWaiter(versions, () => Promise.resolve(null), report, new Turns(10), limits)
     const leave: (() => void)[] = []
     const onDisconnect = (cancel: () => void): void => void leave.push(cancel)
     const isRefused = async (sender: string): Promise<void> => {
@@ -322,9 +322,9 @@ describe('Min-Data-Version', () => {
   test('is not waited for where it is further off than commits can come', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, new Turns(10), limits)
+    const waitFor = versionWaiter(versions, () => Promise.resolve(null), report, new Turns(10), limits)
     const wanted = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
-    data.upToDate(performance.now() - limits.waitMilliseconds - 1)
+    versions.upToDate(performance.now() - limits.waitMilliseconds - 1)
     const refused = await wanted(1 + limits.ahead + 1)
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
     expect(refused?.body).toContain(`more than ${limits.ahead} commits beyond the newest`)
@@ -350,7 +350,7 @@ describe('Min-Data-Version', () => {
       await answered
       return '7.5'
     }
-    const slow = gatewayOn(database, { data, versionAt, trustedProxies: 1 })
+    const slow = gatewayOn(database, { versions, versionAt, trustedProxies: 1 })
     const ask = async (version: string, sender: string): Promise<number> => {
       const headers = { 'min-data-version': version, 'x-forwarded-for': sender }
       return (await slow.get(snapshot, { headers })).status
@@ -384,14 +384,14 @@ describe('Min-Data-Version', () => {
     gatewayAt('5000.5')
     const asked: number[] = []
     const versionAt = (seq: number): Promise<string> => Promise.resolve(`${asked[asked.push(seq) - 1] ?? ''}.5`)
-    const waitFor = versionWaiter(data, versionAt, report, new Turns(10), { ...versionLimits, known: 2 })
+    const waitFor = versionWaiter(versions, versionAt, report, new Turns(10), { ...versionLimits, known: 2 })
     for (const seq of [7, 8, 7, 9, 7, 8]) expect(await waitFor(`${seq}.5`, 'sender', () => undefined)).toBeNull()
     expect(asked).toEqual([7, 8, 9, 8])
   })
 
   test('of an old version is refused for a while where the database does not answer', async () => {
     gatewayAt('5000.5')
-    const away = gatewayOn(database, { data, versionAt: () => Promise.reject(new Error('gone')) })
+    const away = gatewayOn(database, { versions, versionAt: () => Promise.reject(new Error('gone')) })
     const refused = await away.get(snapshot, { headers: { 'min-data-version': '7.5' } })
     expect(await problemOf(refused, 503)).toMatchObject({ type: 'urn:vault-gateway:problem:database-unavailable' })
   })
@@ -401,7 +401,7 @@ describe('Min-Data-Version', () => {
     let error: Error | null = new Error('42P01')
     const versionAt = (seq: number): Promise<string> =>
       error === null ? Promise.resolve(`${seq}.5`) : Promise.reject(error)
-    const failing = gatewayOn(database, { data, versionAt })
+    const failing = gatewayOn(database, { versions, versionAt })
     const ask = async (): Promise<number> =>
       (await failing.get(snapshot, { headers: { 'min-data-version': '7.5' } })).status
     expect([await ask(), await ask(), failing.reported]).toEqual([503, 503, [error]])

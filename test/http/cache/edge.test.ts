@@ -36,12 +36,12 @@ function gateway(options: Partial<AppOptions> = {}): TestGateway {
 
 /** A gateway that hears of commits, at version 5.5, and caches answers. */
 function hearing(options: Partial<AppOptions> = {}): TestGateway {
-  const data = new DataVersions()
+  const versions = new DataVersions()
   const cache = createResponseCache(1_000_000)
-  data.listening(true)
+  versions.listening(true)
   cache.listening(true)
-  data.committed({ version: '5.5', newestTs: 5 })
-  return gateway({ data, cache, ...options })
+  versions.committed({ version: '5.5', newestTs: 5 })
+  return gateway({ versions, cache, ...options })
 }
 
 function varyOf({ headers }: Response): string[] {

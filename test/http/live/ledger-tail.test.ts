@@ -33,19 +33,25 @@ const commitsAfter = (after: number, newest: number): StreamedCommit[] =>
 
 /** A tail of commits of two rows, with numbers from 2 on; those up to a number that the test changes are there. */
 function tailOf(limits: Partial<LiveLimits>, newest: { seq: number }) {
-  const data = new DataVersions()
-  data.listening(true)
+  const versions = new DataVersions()
+  versions.listening(true)
   const log = {
     end: vi.fn(() => Promise.resolve(behind(newest.seq))),
     after: vi.fn(({ seq }: LedgerPosition) => Promise.resolve({ commits: commitsAfter(seq, newest.seq), isEnd: true })),
   }
   const report = vi.fn()
-  const tail = new LedgerTail({ log, data, limits: { ...liveLimits, ...limits }, fanOut: createFanOut(10, 10), report })
+  const tail = new LedgerTail({
+    log,
+    versions,
+    limits: { ...liveLimits, ...limits },
+    fanOut: createFanOut(10, 10),
+    report,
+  })
   const commit = (): void => {
-    data.committed({ version: `${newest.seq}.1`, newestTs: null })
+    versions.committed({ version: `${newest.seq}.1`, newestTs: null })
     tail.wake()
   }
-  return { tail, log, commit, data, report }
+  return { tail, log, commit, versions, report }
 }
 
 /** A promise, and what resolves it. */
@@ -168,7 +174,7 @@ function pageOf(rows: readonly StreamedRow[], { seq, rows: before }: LedgerPosit
 type Frame = (row: StreamedRow) => Promise<Buffer>
 
 /** Has a client follow the rows behind a position. @returns the frames that it gets, and whether it reads */
-function follow(tail: LedgerTail, data: DataVersions, sender: string, position: LedgerPosition, frame: Frame) {
+function follow(tail: LedgerTail, versions: DataVersions, sender: string, position: LedgerPosition, frame: Frame) {
   const written: string[] = []
   const drained: (() => void)[] = []
   const sink = {
@@ -188,7 +194,7 @@ function follow(tail: LedgerTail, data: DataVersions, sender: string, position: 
     frames: new RowFrames(1e9),
     connection,
     filter: { vaults: null, types: null },
-    data,
+    versions,
     position,
     format: { name: sender, sender, frame, staleFrame, freshFrame, reset },
     onDelivery: nothing,
@@ -206,8 +212,8 @@ test.each([
   ['longer than all that are made at once', 400_000, 1],
 ])('%s rows are made a few at once, the first one alone', async (_length, bytes, most) => {
   const rows = rowsOf(2, 100)
-  const { tail, log, data } = tailOf({}, { seq: 2 })
-  data.committed({ version: '2.1', newestTs: null })
+  const { tail, log, versions } = tailOf({}, { seq: 2 })
+  versions.committed({ version: '2.1', newestTs: null })
   log.after.mockImplementation((position) => Promise.resolve(pageOf(rows, position)))
   let making = 0
   const atOnce: number[] = []
@@ -217,7 +223,7 @@ test.each([
     making--
     return Buffer.alloc(bytes)
   }
-  const { written } = follow(tail, data, 'one', behind(1), frame)
+  const { written } = follow(tail, versions, 'one', behind(1), frame)
   await vi.waitFor(() => expect(written).toHaveLength(rows.length), 20_000)
   expect([atOnce[1], Math.max(...atOnce)]).toEqual([1, most])
 })
@@ -229,9 +235,9 @@ test.each([
   ['an outage', new DatabaseUnavailable('away'), 0],
 ])('clients are told that rows are late while they cannot be read because of %s', async (_, error, reports) => {
   const newest = { seq: 1 }
-  const { tail, log, commit, data, report } = tailOf({}, newest)
+  const { tail, log, commit, versions, report } = tailOf({}, newest)
   commit()
-  const clients = ['reader', 'paused'].map((sender) => follow(tail, data, sender, behind(1), row))
+  const clients = ['reader', 'paused'].map((sender) => follow(tail, versions, sender, behind(1), row))
   const [reader, paused] = clients
   await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
   paused?.pause()
@@ -252,7 +258,7 @@ test.each([
 
 test('older rows that cannot be read are reported once, and read again after pauses that grow', async () => {
   const newest = { seq: 3 }
-  const { tail, log, commit, data, report } = tailOf({ ledgerWindow: 1 }, newest)
+  const { tail, log, commit, versions, report } = tailOf({ ledgerWindow: 1 }, newest)
   commit()
   const error = new Error('XX001: invalid page in block 7')
   log.after.mockImplementation(({ seq }) =>
@@ -261,7 +267,7 @@ test('older rows that cannot be read are reported once, and read again after pau
   const asked = (): number => log.after.mock.calls.filter(([{ seq }]) => seq === 1).length
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
-    const clients = ['one', 'other'].map((sender) => follow(tail, data, sender, behind(1), row))
+    const clients = ['one', 'other'].map((sender) => follow(tail, versions, sender, behind(1), row))
     const settled = async (milliseconds: number): Promise<void> => {
       vi.advanceTimersByTime(milliseconds)
       for (let times = 0; times < 20; times++) await setImmediate()
@@ -295,7 +301,7 @@ test.each([
   ['that are older', 3],
 ])('rows %s and cannot be produced are reported once, and produced again after pauses that grow', async (_, seq) => {
   const newest = { seq: 1 }
-  const { tail, commit, data, report } = tailOf({ ledgerWindow: 1 }, newest)
+  const { tail, commit, versions, report } = tailOf({ ledgerWindow: 1 }, newest)
   commit()
   const error = new Error('XX001: invalid page in block 7')
   const frame = vi.fn<Frame>(() => Promise.reject(error))
@@ -305,7 +311,7 @@ test.each([
       vi.advanceTimersByTime(milliseconds)
       for (let times = 0; times < 20; times++) await setImmediate()
     }
-    const { written } = follow(tail, data, 'one', behind(1), frame)
+    const { written } = follow(tail, versions, 'one', behind(1), frame)
     await settled(0)
     newest.seq = seq
     commit()
@@ -346,7 +352,7 @@ test.each([
 
 test('a row that cannot be produced holds back those behind it, and none before it', async () => {
   const newest = { seq: 1 }
-  const { tail, commit, data, report } = tailOf({}, newest)
+  const { tail, commit, versions, report } = tailOf({}, newest)
   commit()
   const bad = new Error('is damaged')
   const unhandled = vi.fn()
@@ -355,7 +361,7 @@ test('a row that cannot be produced holds back those behind it, and none before 
     if (cursor.startsWith('4.') || cursor === '5.1.2') return Promise.reject(bad)
     return Promise.resolve(Buffer.from(cursor))
   })
-  const { written } = follow(tail, data, 'one', behind(1), frame)
+  const { written } = follow(tail, versions, 'one', behind(1), frame)
   await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
   newest.seq = 5
   commit()
@@ -373,12 +379,12 @@ test('a row that cannot be produced holds back those behind it, and none before 
 })
 
 test('a client whose stream was full is told that commits are not heard of, when it reads again', async () => {
-  const { tail, commit, data } = tailOf({}, { seq: 1 })
+  const { tail, commit, versions } = tailOf({}, { seq: 1 })
   commit()
-  const client = follow(tail, data, 'one', behind(1), row)
+  const client = follow(tail, versions, 'one', behind(1), row)
   await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
   client.pause()
-  data.listening(false)
+  versions.listening(false)
   tail.onListeningStopped()
   await setImmediate()
   await setImmediate()
@@ -387,15 +393,15 @@ test('a client whose stream was full is told that commits are not heard of, when
 })
 
 test('a stream whose old row is not made lets others take their turn meanwhile, and keeps no other rows', async () => {
-  const { tail, log, commit, data } = tailOf({ ledgerReads: 1, ledgerTurnMilliseconds: 20 }, { seq: 2 })
+  const { tail, log, commit, versions } = tailOf({ ledgerReads: 1, ledgerTurnMilliseconds: 20 }, { seq: 2 })
   commit()
   log.after.mockImplementation((position) => Promise.resolve(pageOf(rowsOf(2, 10), position)))
   const { opened, open } = gate()
-  const held = follow(tail, data, 'held', behind(1), async () => {
+  const held = follow(tail, versions, 'held', behind(1), async () => {
     await opened
     return Buffer.from('row')
   })
-  const other = follow(tail, data, 'other', behind(1), row)
+  const other = follow(tail, versions, 'other', behind(1), row)
   await vi.waitFor(() => expect(other.written).toHaveLength(10))
   expect(held.written).toEqual([])
   log.after.mockClear()
@@ -406,16 +412,16 @@ test('a stream whose old row is not made lets others take their turn meanwhile, 
 })
 
 test('a stream whose old rows take long to make lets others take their turn before it has made all', async () => {
-  const { tail, log, commit, data } = tailOf({ ledgerReads: 1 }, { seq: 2 })
+  const { tail, log, commit, versions } = tailOf({ ledgerReads: 1 }, { seq: 2 })
   commit()
   const rows = rowsOf(2, 100)
   log.after.mockImplementation((position) => Promise.resolve(pageOf(rows, position)))
-  const slow = follow(tail, data, 'slow', behind(1), async () => {
+  const slow = follow(tail, versions, 'slow', behind(1), async () => {
     await wait(20)
     return Buffer.alloc(liveLimits.rowBytesAtOnce)
   })
   await vi.waitFor(() => expect(slow.written.length).toBeGreaterThan(0))
-  const other = follow(tail, data, 'other', behind(1), row)
+  const other = follow(tail, versions, 'other', behind(1), row)
   await vi.waitFor(() => expect(other.written.length).toBeGreaterThan(0), { timeout: 20_000, interval: 2 })
   expect(slow.written.length).toBeLessThan(rows.length)
   await vi.waitFor(() => expect(slow.written).toHaveLength(rows.length), 20_000)

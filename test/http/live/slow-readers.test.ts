@@ -36,9 +36,9 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
   const all = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0, ...limits }
   const fanOut = createFanOut(all.slice, all.sliceMilliseconds)
   const connections = new LiveConnections({ limits: all, fanOut, observer, maxStreams: 1_000 })
-  const data = new DataVersions()
-  data.listening(true)
-  const keys = new FollowedResponses({ limits: all, fanOut, data, onEvaluation: nothing, onDelivery: nothing })
+  const versions = new DataVersions()
+  versions.listening(true)
+  const keys = new FollowedResponses({ limits: all, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
   let number = 0
   const followedQuery: FollowedQuery = {
     name: 'large',

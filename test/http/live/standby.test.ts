@@ -15,7 +15,7 @@ const long = versionLimits.waitMilliseconds + 1_500
 
 let database: TestDatabase
 let standby: LiveGateway
-let data: DataVersions
+let versions: DataVersions
 /** The newest commit that the standby shows. */
 let reached: LedgerPosition
 let now: number
@@ -35,16 +35,16 @@ beforeEach(async () => {
   await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
   const log = createLedgerLog(database)
   reached = await log.end()
-  data = new DataVersions()
-  data.listening(true)
-  data.committed(versionOf(reached))
+  versions = new DataVersions()
+  versions.listening(true)
+  versions.committed(versionOf(reached))
   const lagging = readingBy(database, (statement, values, signal, reader) => {
     const text = JSON.stringify(values)
     const shown = JSON.parse(isHidden ? text.replaceAll(vault, addressOf(2)) : text) as typeof values
     return reader.read(statement, shown, signal)
   })
   standby = await liveGateway(lagging, {
-    data,
+    versions,
     versionAt: (seq) =>
       lookups-- > 0 ? readVersionAt(database, seq) : Promise.reject(new DatabaseUnavailable('too many ask')),
     ledgerLog: {
@@ -75,14 +75,14 @@ async function commit(): Promise<LedgerPosition> {
 /** Has the standby replay the log up to a position. */
 function replay(position: LedgerPosition): void {
   reached = position
-  data.committed(versionOf(position))
+  versions.committed(versionOf(position))
   standby.app.live.committed({ tags: [vault] })
 }
 
 /** Has the gateway read from a server that shows the log up to a position. */
 function moveTo(position: LedgerPosition): void {
   for (const isListening of [false, true]) {
-    data.listening(isListening)
+    versions.listening(isListening)
     standby.app.live.listening(isListening)
     reached = position
   }
@@ -134,7 +134,7 @@ describe('rows behind a position that a standby has not reached yet', () => {
     expect(reads).toBe(0)
     replay(position)
     await Promise.all(clients.slice(0, 10).map((client) => client.until('fresh', 1)))
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     await Promise.all(clients.slice(10).map((client) => client.until('reset', 1)))
     // The commit that is replayed is read once for all of them.
     expect(reads).toBeLessThan(5)
@@ -164,7 +164,7 @@ describe('rows behind a position that a standby has not reached yet', () => {
     const client = await follow(`/live/events?after=${reached.seq + 5}.42`)
     await wait(long)
     expect(eventsOf(client)).toEqual(['stale'])
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     const [reset] = await client.until('reset', 1)
     expect(reset?.id).toBe(reached.version)
     client.close()
@@ -178,7 +178,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     await wait(long)
     expect(eventsOf(client)).toEqual(['stale'])
     reached = position
-    data.committed(versionOf(position))
+    versions.committed(versionOf(position))
     standby.app.live.committed({ tags: ['another'] })
     const [snapshot] = await client.until('snapshot', 1)
     expect(snapshot?.id).toBe(position.version)
@@ -203,7 +203,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': `${reached.seq + 5}.42` })
     await wait(200)
     expect(eventsOf(client)).toEqual(['stale'])
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     await client.until('snapshot', 1)
     expect(eventsOf(client)).toEqual(['stale', 'reset', 'snapshot'])
     client.close()
@@ -214,7 +214,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': position.version ?? '' })
     const before = performance.now()
     moveTo(reached)
-    data.upToDate(before)
+    versions.upToDate(before)
     await wait(200)
     expect(eventsOf(client)).toEqual(['stale'])
     replay(position)
@@ -224,7 +224,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
   })
 
   test('are said to be out of date once where commits are not heard of, after one wait', async () => {
-    data.listening(false)
+    versions.listening(false)
     standby.app.live.listening(false)
     const begunAt = performance.now()
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': reached.version ?? '' })
@@ -264,7 +264,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     lookups = 0
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': old.version ?? '' })
     await wait(100)
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     moveTo(before)
     await wait(1_500)
     expect(eventsOf(client)).toEqual(['stale'])
@@ -293,7 +293,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
   test('begin with a reset where every commit until now is proven to be here', async () => {
     const opening = follow(`/live/vaults?vault=${vault}`, { 'last-event-id': `${reached.seq + 5}.42` })
     await wait(100)
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     const client = await opening
     await vi.waitFor(() => expect(eventsOf(client)).toEqual(['reset', 'snapshot']))
     client.close()
@@ -348,7 +348,7 @@ describe('results of a subscription after a version that a standby has not reach
     const client = await subscribe(`${reached.seq + 5}.42`, 'subscription { meta { version } }')
     await wait(200)
     expect(told(client)).toEqual(['stale'])
-    data.upToDate(performance.now())
+    versions.upToDate(performance.now())
     const [result] = await client.until('next', 1)
     expect(told(client)).toEqual(['stale', 'reset', 'next'])
     expect(result?.data).toContain(reached.version)

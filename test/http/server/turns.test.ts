@@ -136,17 +136,17 @@ describe('requests whose responses are ready at the same moment', () => {
 })
 
 test('requests that waited for the same commit let the event loop go on between them', async () => {
-  const data = new DataVersions()
-  data.listening(true)
-  data.committed({ version: '1.5', newestTs: null })
-  const waitFor = versionWaiter(data, () => Promise.resolve(null), nothing, new Turns(turnMilliseconds))
+  const versions = new DataVersions()
+  versions.listening(true)
+  versions.committed({ version: '1.5', newestTs: null })
+  const waitFor = versionWaiter(versions, () => Promise.resolve(null), nothing, new Turns(turnMilliseconds))
   const waiting = Array.from({ length: clients }, async () => {
     expect(await waitFor('2.6', 'sender', nothing)).toBeNull()
     counted.count()
     work()
   })
   counted = countByIteration()
-  data.committed({ version: '2.6', newestTs: null })
+  versions.committed({ version: '2.6', newestTs: null })
   await Promise.all(waiting)
   expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
 })

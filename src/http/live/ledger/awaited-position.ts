@@ -11,15 +11,15 @@ const lookMilliseconds = 1_000
  * streams may wait at once, and this process hears of the commit that ends the wait.
  */
 export class AwaitedPosition {
-  readonly #data: DataVersions
+  readonly #versions: DataVersions
   readonly #look: () => void
   /** When the server was first found not to have it, in milliseconds of performance.now(). */
   #since: number | null = null
   #timer: NodeJS.Timeout | undefined
 
   /** @param look looks whether the wait has ended; the newest commits wake the stream besides */
-  constructor(data: DataVersions, look: () => void) {
-    this.#data = data
+  constructor(versions: DataVersions, look: () => void) {
+    this.#versions = versions
     this.#look = look
   }
 
@@ -30,7 +30,7 @@ export class AwaitedPosition {
 
   /** Returns whether the server is known not to have a position, so that it need not be read. */
   isAhead({ seq }: LedgerPosition): boolean {
-    const { newestSeq, isListening } = this.#data
+    const { newestSeq, isListening } = this.#versions
     if (newestSeq !== null) return seq > newestSeq
     return this.#since !== null && !isListening
   }
@@ -40,8 +40,8 @@ export class AwaitedPosition {
    * client had the position before.
    */
   isLost(position: LedgerPosition): boolean {
-    if (this.#since === null || !this.isLate || this.#data.hasReached(position)) return false
-    return this.#data.isProvenSince(this.#since)
+    if (this.#since === null || !this.isLate || this.#versions.hasReached(position)) return false
+    return this.#versions.isProvenSince(this.#since)
   }
 
   wait(position: LedgerPosition): void {
@@ -50,7 +50,7 @@ export class AwaitedPosition {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       // It has come: the stream is woken when its commit has been read for all.
-      if (wasAhead && this.#data.hasReached(position)) this.wait(position)
+      if (wasAhead && this.#versions.hasReached(position)) this.wait(position)
       else this.#look()
     }, lookMilliseconds)
   }

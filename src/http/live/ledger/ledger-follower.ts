@@ -22,7 +22,7 @@ export interface FollowerOptions {
   readonly format: RowFormat
   /** The position to begin at; null if the one that was asked for is lost. */
   readonly position: LedgerPosition | null
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly onDelivery: () => void
 }
 
@@ -51,7 +51,7 @@ export class LedgerFollower implements Follower, Drainable {
   constructor(options: FollowerOptions) {
     this.#options = options
     this.#position = options.position
-    this.#awaited = new AwaitedPosition(options.data, () => this.advance())
+    this.#awaited = new AwaitedPosition(options.versions, () => this.advance())
     const { tail, connection } = options
     const remove = tail.add(this)
     connection.heartbeatFrame = () => this.#heartbeat()

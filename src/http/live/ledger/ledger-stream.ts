@@ -14,7 +14,7 @@ import { type RowFormat, RowFrames } from './row-frames.ts'
 export interface LedgerStreamOptions {
   readonly connections: LiveConnections
   readonly tail: LedgerTail
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly onDelivery: () => void
 }
 
@@ -36,7 +36,7 @@ export type CreateLedgerStream = (
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream {
-  const { connections, tail, data, onDelivery } = options
+  const { connections, tail, versions, onDelivery } = options
   const frames = new RowFrames(liveLimits.frameBytes)
 
   return async (exchange, { args, after, format }, { slot }) => {
@@ -51,10 +51,10 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
       const connection = connections.open(sink, slot)
       const id = resumed === undefined && position !== null ? formatLedgerPosition(position) : null
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
-      if (!data.isListening) connection.sendStale(format.staleFrame)
+      if (!versions.isListening) connection.sendStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
       const { sender } = exchange
-      new LedgerFollower({ tail, sender, frames, connection, filter, format, position, data, onDelivery })
+      new LedgerFollower({ tail, sender, frames, connection, filter, format, position, versions, onDelivery })
     })
   }
 }

@@ -11,7 +11,7 @@ import { readable, UnreadableRows } from './unreadable-rows.ts'
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly limits: LiveLimits
   readonly fanOut: FanOut
   /** Reports an unexpected error. */
@@ -27,7 +27,7 @@ const retryMilliseconds = 500
  */
 export class LedgerTail {
   readonly #log: LedgerLog
-  readonly #data: DataVersions
+  readonly #versions: DataVersions
   readonly #limits: LiveLimits
   readonly #fanOut: FanOut
   readonly #limit: LimitConcurrency
@@ -50,12 +50,12 @@ export class LedgerTail {
   /** Streams whose next rows cannot be read or produced. */
   readonly unreadable: UnreadableRows
 
-  constructor({ log, data, limits, fanOut, report }: LedgerTailOptions) {
+  constructor({ log, versions, limits, fanOut, report }: LedgerTailOptions) {
     this.#failures = new FailureReport(report)
     this.#failuresOfEnds = new FailureReport(report)
     this.unreadable = new UnreadableRows(report)
     this.#log = log
-    this.#data = data
+    this.#versions = versions
     this.#limits = limits
     this.#fanOut = fanOut
     this.#limit = limitConcurrency(limits.ledgerReads)
@@ -69,7 +69,7 @@ export class LedgerTail {
 
   /** Whether there may be commits that were not read. */
   get isStale(): boolean {
-    return this.#isFailing || !this.#data.isListening
+    return this.#isFailing || !this.#versions.isListening
   }
 
   /**
@@ -186,14 +186,14 @@ export class LedgerTail {
   async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage> {
     const page = await this.#log.after(position, vaults)
     const newest = typeof page === 'string' ? undefined : page.commits.at(-1)
-    if (newest !== undefined) await this.#data.untilNotified(newest)
+    if (newest !== undefined) await this.#versions.untilNotified(newest)
     return page
   }
 
   /** Reads the end of the log, behind which no client begins before the response cache was notified of it. */
   async #readEnd(): Promise<LedgerPosition> {
     const end = await this.#log.end()
-    await this.#data.untilNotified(end)
+    await this.#versions.untilNotified(end)
     return end
   }
 

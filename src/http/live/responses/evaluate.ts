@@ -23,7 +23,7 @@ export interface AskedResponse {
 
 export interface EvaluateOptions {
   readonly cache: ResponseCache
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly produce: Produce
   /** Reports an unexpected error, by a request id. */
   readonly report: (error: unknown, requestId: string) => void
@@ -36,10 +36,10 @@ const reportedKeys = 1_000
  * Creates the evaluation of responses for streams. One that fails is tried again and again: the unexpected errors of a
  * response are reported by its first evaluation that has any, and not again before one succeeds.
  */
-export function createEvaluate({ cache, data, produce, report }: EvaluateOptions): Evaluate {
+export function createEvaluate({ cache, versions, produce, report }: EvaluateOptions): Evaluate {
   const reported = new LRUCache<string, true>({ max: reportedKeys })
   return async ({ path, key, respond }) => {
-    const stateAtStart = data.currentState()
+    const stateAtStart = versions.currentState()
     const isReported = reported.has(key)
     let errors = 0
     const reportOnce = (error: unknown): void => {

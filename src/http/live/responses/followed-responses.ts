@@ -11,7 +11,7 @@ import type { FollowedQuery, TimedEvaluation } from './followed-query.ts'
 export interface FollowedResponsesOptions {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
-  readonly data: DataVersions
+  readonly versions: DataVersions
   readonly onEvaluation: () => void
   readonly onDelivery: () => void
 }
@@ -24,7 +24,7 @@ export class FollowedResponses implements FollowedResponseHost {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
   readonly onDelivery: () => void
-  readonly #data: DataVersions
+  readonly #versions: DataVersions
   readonly #onEvaluation: () => void
   readonly #queue: EvaluationQueue
   readonly #byName = new Map<string, FollowedResponse>()
@@ -37,11 +37,11 @@ export class FollowedResponses implements FollowedResponseHost {
   /** Bytes of responses that are kept for streams, each counted for the sender that followed it first. */
   readonly #bytes: Budget
 
-  constructor({ limits, fanOut, data, onEvaluation, onDelivery }: FollowedResponsesOptions) {
+  constructor({ limits, fanOut, versions, onEvaluation, onDelivery }: FollowedResponsesOptions) {
     this.limits = limits
     this.fanOut = fanOut
     this.onDelivery = onDelivery
-    this.#data = data
+    this.#versions = versions
     this.#onEvaluation = onEvaluation
     this.#queue = new EvaluationQueue(limits)
     this.#follows = new Budget(limits.follows)
@@ -49,11 +49,11 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   get versionNow(): string | null {
-    return this.#data.currentState().version
+    return this.#versions.currentState().version
   }
 
   get isListening(): boolean {
-    return this.#data.isListening
+    return this.#versions.isListening
   }
 
   /** Returns whether a stream may follow so many responses more: half of what others leave, with its sender's other streams. */
@@ -113,8 +113,8 @@ export class FollowedResponses implements FollowedResponseHost {
     if (!this.#isUnchanged(followed, begun.changes)) followed.invalidate()
     // Waits until the response cache was notified of this version: a later request must not get an older cached response.
     const seq = version === null ? 0 : Number.parseInt(version, 10)
-    await this.#data.untilNotified({ seq })
-    const isOfServer = begun.isListening || !this.isListening || seq === 0 || this.#data.hasReached({ seq })
+    await this.#versions.untilNotified({ seq })
+    const isOfServer = begun.isListening || !this.isListening || seq === 0 || this.#versions.hasReached({ seq })
     if (begun.stops !== this.#stops || !isOfServer) throw new Error('The result may be of another server.')
     return evaluation
   }
