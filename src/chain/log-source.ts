@@ -9,7 +9,7 @@ import { type LogFilter, maxAddresses, type Node } from './rpc/node.ts'
 import { type RangeWidth, readHistory } from './rpc/log-ranges.ts'
 import { mintTopics } from './vaults/vault-events.ts'
 import type { VaultKinds } from './vaults/vault-kinds.ts'
-import { type FeeTermsReader, mintsFees } from './vaults/vault-fees.ts'
+import { mayMintFees } from './vaults/vault-fees.ts'
 import { ShareSupply } from './vaults/share-supply.ts'
 import type { Tokens } from './valuation/tokens.ts'
 import { emptyConfirmations } from './rpc/contract-existence.ts'
@@ -31,15 +31,14 @@ interface BlockLogs {
 /** Options of {@link createLogSource}. */
 export interface LogSourceOptions extends TracesOptions {
   readonly tokens: Tokens
-  readonly feeTerms: FeeTermsReader
   readonly kinds: VaultKinds
 }
 
 /** Creates a source for the logs of vaults and of their positions. */
 export function createLogSource(options: LogSourceOptions, vaults: readonly Address[], holdings: Holdings): LogSource {
-  const { rpc, multicall, venues, kinds, tokens, feeTerms } = options
+  const { rpc, multicall, venues, kinds, tokens } = options
   const filtersOf = (some: readonly Address[]): LogFilter[] => {
-    const minting = some.filter((address) => mintsFees(feeTerms.get(address)))
+    const minting = some.filter((address) => mayMintFees(kinds, address))
     return [
       ...[...groupBy(some, (vault) => kinds.of(vault).adapter)].flatMap(([{ topics }, ofKind]) =>
         inChunks(
@@ -53,12 +52,12 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   const topicsNow = (): Hex[] => [
     ...new Set([...vaults.flatMap((vault) => kinds.of(vault).adapter.topics), ...venues.topics]),
   ]
-  const supply = new ShareSupply(kinds, feeTerms)
+  const supply = new ShareSupply(kinds)
 
   return {
     async inRange(from, to, width) {
       const states = await Promise.all([stateAt(from - 1), stateAt(to)])
-      await resolve(states[1])
+      await kinds.resolve(states[1])
       const filters = [...filtersOf(vaults), ...venues.movesOf(holdings.accounts)]
       const found = await readHistory(rpc, filters, from, to, width)
       const changes = await withMissing(found, states, (lacking) =>
@@ -84,15 +83,9 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     },
   }
 
-  /** Reads the kinds and the fee terms of vaults that begin up to a block. */
-  async function resolve(state: BlockState): Promise<void> {
-    await kinds.resolve(state)
-    await feeTerms.resolve(state)
-  }
-
   /** @param ids the positions that vaults may hold at the block */
   async function readBlock(block: Header, ids: readonly string[]): Promise<BlockLogs> {
-    await resolve(new BlockState(rpc, multicall, block))
+    await kinds.resolve(new BlockState(rpc, multicall, block))
     const suspects = hasBloom(block) ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
     const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
     const addresses = [...new Set([...emitters, ...suspects.contracts])]

@@ -12,7 +12,6 @@ import { contractExists, isMulticall } from './rpc/contract-existence.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
-import { FeeTermsReader } from './vaults/vault-fees.ts'
 import { VaultKinds } from './vaults/vault-kinds.ts'
 import { nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
 import { poolPositions } from './venues/pool-positions.ts'
@@ -113,10 +112,8 @@ async function connectAtNewest(
     ...nfts,
     poolPositions({ pools: () => kinds.pools, known: pools, vaultOf: (account) => kinds.vaultOf(account) }),
   ])
-  const feeTerms = new FeeTermsReader(kinds)
-  await feeTerms.resolve(state)
   const acquisitions = new Acquisitions({ venues, kinds, tokens })
-  const connected = { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, acquisitions }
+  const connected = { rpc, impatientRpc, multicall, venues, kinds, tokens, acquisitions }
   return { ...connected, onPriceMissing: reportSeldom(report), config, report, signal, once }
 }
 

@@ -70,8 +70,8 @@ describeOnChain('a mark', () => {
     const holdings = await initialPositions(header, { ...reader, vaults: reader.config.vaults })
     const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
     const none = { opened: [], events: [], heldBefore: new Map(), owners: new Map(), faults: new Map() }
-    const plan = { number: header.number, marked, changed: new Map(), ...none }
-    const moment = { blocks: [{ plan, header }], end: header, marked }
+    const plan = { number: header.number, marked, minting: new Map(), changed: new Map(), ...none }
+    const moment = { blocks: [{ plan, header }], end: header, marked, minting: new Map() }
     const { facts } = await timestampFacts(moment, reader)
     asked.clear()
     expect((await timestampFacts(moment, reader)).facts).toEqual(facts)

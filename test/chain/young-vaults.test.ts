@@ -6,7 +6,7 @@ import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestCha
 import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, factsOf, optionsOf, type Said } from './support/reading.ts'
+import { type ChainJson, chainJson, factsOf, linesAfter, optionsOf, positionsOf, type Said } from './support/reading.ts'
 
 const finality = 6
 
@@ -58,15 +58,8 @@ describeOnChain('a vault whose first block is not final yet', () => {
     const address = getContractAddress({ from: deployer, nonce })
     const firstBlock = (await chain.head()) + 2
     const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { finality, markEveryBlocks: 1_000 })
-    const stopping = new AbortController()
-    const source = chainFeed(optionsOf(json, { once: false, signal: stopping.signal }), null)
-    let readTo = -1
-    source.onEnd(({ block }) => Promise.resolve(void (readTo = block.number)))
-    const facts: FactInput[] = []
-    const reading = (async () => {
-      for await (const some of source.facts) facts.push(...some)
-    })()
-    await vi.waitFor(() => expect(readTo).toBeGreaterThan(0), patienceMilliseconds / 4)
+    const reading = follow(json)
+    await vi.waitFor(() => expect(reading.readTo()).toBeGreaterThan(0), patienceMilliseconds / 4)
     await chain.mine()
     await chain.deploy(deployer, artifacts.creationOf(artifacts.vault, asset, owner))
     await chain.mine()
@@ -82,15 +75,69 @@ describeOnChain('a vault whose first block is not final yet', () => {
     await chain.request({ method: 'anvil_setCode', params: [address, code] })
     await chain.mine(finality + 2)
     const newest = (await chain.head()) - finality - 1
-    await vi.waitFor(() => expect(readTo).toBe(newest), patienceMilliseconds / 4)
-    stopping.abort()
-    await reading
+    await vi.waitFor(() => expect(reading.readTo()).toBe(newest), patienceMilliseconds / 4)
+    const facts = await reading.stop()
     expect(facts).toEqual(await factsOf(json))
     expect(facts.map(({ kind }) => kind)).toEqual(['strategy', 'vault'])
+  })
+
+  test('has the same fees and high-water values, although it names no recipient at first', async () => {
+    const [deployer, owner, alice] = chain.accounts as [Address, Address, Address]
+    const asset = protocol.usdc.address
+    const later = await chain.deploy(deployer, artifacts.creationOf(artifacts.feeVault, asset, owner, zeroAddress))
+    const code = await chain.client.getCode({ address: later })
+    const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.vault, asset, owner))
+    const firstBlock = await chain.head()
+    const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { finality, markEveryBlocks: 1_000 })
+    const reading = follow(json)
+    await chain.mine(finality + 2)
+    await vi.waitFor(() => expect(reading.readTo()).toBeGreaterThan(firstBlock), patienceMilliseconds / 4)
+    await chain.request({ method: 'anvil_setCode', params: [address, code] })
+    const call = (from: Address, name: string, ...args: unknown[]) =>
+      callOf(from, address, artifacts.feeVault.abi, name, args)
+    await chain.block(
+      protocol.mint(alice, protocol.usdc, usdc(100)),
+      protocol.approve(alice, protocol.usdc, address),
+      call(alice, 'deposit', usdc(100), alice),
+    )
+    await chain.block(call(owner, 'setFeeRecipient', owner), call(owner, 'setHighWaterMark', 1_000_000n))
+    await chain.block(call(owner, 'accrue', usdc(5)))
+    await chain.mine(finality + 2)
+    const newest = (await chain.head()) - finality - 1
+    await vi.waitFor(() => expect(reading.readTo()).toBe(newest), patienceMilliseconds / 4)
+    const facts = await reading.stop()
+    expect(facts).toEqual(await factsOf(json))
+    expect(facts.map((fact) => (fact.kind === 'event' ? fact.type : fact.kind))).toEqual([
+      ...['strategy', 'vault', 'deposit', 'mark', 'fee', 'mark'],
+    ])
+    expect(facts.at(-1)).toMatchObject({ highWaterValueUsd: '105' })
+    for (const [line, position] of await positionsOf(json)) {
+      expect(await linesAfter(json, position)).toEqual(facts.slice(line).map((fact) => JSON.stringify(fact)))
+    }
   })
 })
 
 async function firstOf(batches: AsyncIterable<readonly FactInput[]>): Promise<readonly FactInput[] | undefined> {
   for await (const facts of batches) return facts
   return undefined
+}
+
+/** Follows a chain, until it is stopped. */
+function follow(json: ChainJson) {
+  const stopping = new AbortController()
+  const source = chainFeed(optionsOf(json, { once: false, signal: stopping.signal }), null)
+  let readTo = -1
+  source.onEnd(({ block }) => Promise.resolve(void (readTo = block.number)))
+  const facts: FactInput[] = []
+  const ended = (async () => {
+    for await (const some of source.facts) facts.push(...some)
+  })()
+  return {
+    readTo: () => readTo,
+    stop: async (): Promise<FactInput[]> => {
+      stopping.abort()
+      await ended
+      return facts
+    },
+  }
 }

@@ -11,7 +11,7 @@ import { amountIn, requireToken, type Token, type TokenPrices } from '../valuati
 import { requireCreation } from '../vaults/creation.ts'
 import { vaultAbi } from '../vaults/vault-events.ts'
 import { storableUsd } from '../valuation/valuation.ts'
-import { highWaterAssets } from '../vaults/vault-fees.ts'
+import { highWaterAssets, mayMintFees } from '../vaults/vault-fees.ts'
 import { type BlockPlan, type FlowEvent, isFlow } from './block-plan.ts'
 import { type BlockFactsOptions, BlockValues } from './block-values.ts'
 import { eventFact, type EventFields, type LedgerFact, readEventFact } from './event-facts.ts'
@@ -52,13 +52,12 @@ export class BlockFacts {
   }
 
   async #readMark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
-    const tellsHighWater = this.options.feeTerms.get(vault)?.tellsHighWater === true
     const [{ valueUsd, positions }, prices, assets, supply, highWater] = await Promise.all([
       this.#values.value(vault, held),
       this.#values.prices(),
       this.#values.assets(vault),
       this.#values.state.readRequired(contractCall(vaultAbi, vault, 'totalSupply', [])),
-      tellsHighWater ? highWaterAssets(this.#values.state, vault) : null,
+      mayMintFees(this.options.kinds, vault) ? highWaterAssets(this.#values.state, vault) : null,
     ])
     if (supply === 0n && assets.some(({ symbol }) => !prices.has(symbol))) return null
     for (const { symbol } of assets) prices.require(symbol)

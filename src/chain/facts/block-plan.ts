@@ -7,7 +7,7 @@ import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
 import type { PositionEvent, VaultHoldings } from '../positions/holding.ts'
 import type { Holdings } from '../positions/holdings.ts'
 import type { VaultChange } from '../vaults/vault-adapter.ts'
-import { mintsFees, type VaultFeeTerms, withoutDepositMints } from '../vaults/vault-fees.ts'
+import { mayMintFees, withoutDepositMints } from '../vaults/vault-fees.ts'
 
 /** A change that a vault's own log reports. */
 export interface VaultEvent {
@@ -36,6 +36,8 @@ export interface BlockPlan {
   readonly events: readonly (VaultEvent | PositionEvent)[]
   /** The vaults to value at its end, with the positions that they hold then. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
+  /** The vaults about which the block has no other logs than mints: valued at its end where these are fees. */
+  readonly minting: ReadonlyMap<Address, VaultHoldings>
   /** The vaults whose holdings the block changes in any way, with the positions that they hold at its end. */
   readonly changed: ReadonlyMap<Address, VaultHoldings>
   /** Positions and requests before the block, of older vaults with deposits or withdrawals in it. */
@@ -50,14 +52,13 @@ export interface BlockPlan {
 export interface BlockPlanOptions {
   readonly vaults: readonly VaultConfig[]
   readonly markEveryBlocks: number
-  readonly feeTerms: VaultFeeTerms
   readonly holdings: Holdings
 }
 
 /**
  * Returns the blocks of a segment that have facts: where vaults start, with logs about vaults, and each multiple of
  * `markEveryBlocks`. Blocks that only change holdings are included, because marks of the same second need them. A vault
- * is marked at the end of each block with logs about it.
+ * is marked at the end of each block with logs about it, except mints of shares that are not a fee.
  */
 export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPlan[] {
   const { vaults, holdings, markEveryBlocks } = options
@@ -65,19 +66,24 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
   const logs = groupBy(segment.logs, ({ block }) => block)
   for (const number of numbersOf(segment, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
-    const { events, owners, touched, changed, faults, heldBefore } = readLogsOf(logs.get(number) ?? [], there, options)
+    const { touched, minting, changed, heldBefore, owners, ...read } = readLogsOf(
+      logs.get(number) ?? [],
+      there,
+      options,
+    )
     const isTurn = number % markEveryBlocks === 0
-    const marked = there.filter(({ address }) => isTurn || touched.has(address))
+    const isMarked = ({ address }: VaultConfig): boolean => isTurn || touched.has(address)
+    const held = (some: readonly VaultConfig[]) => new Map(some.map(({ address }) => [address, holdings.of(address)]))
     plans.push({
       number,
       opened: vaults.filter(({ firstBlock }) => firstBlock === number),
-      events,
-      marked: new Map(marked.map(({ address }) => [address, holdings.of(address)])),
+      ...read,
+      marked: held(there.filter(isMarked)),
+      minting: held(there.filter((vault) => minting.has(vault.address) && !isMarked(vault))),
       changed: new Map([...changed].map((vault) => [vault, holdings.of(vault)])),
       heldBefore: new Map([...heldBefore].filter(([vault]) => there.some(isOlder(vault, number)))),
       // The first owner is in the vault fact.
       owners: new Map(owners.filter(([vault]) => there.some(isOlder(vault, number)))),
-      faults,
     })
   }
   return plans.filter((plan) => hasFacts(plan) || plan.changed.size > 0)
@@ -89,15 +95,16 @@ export function withoutApplied(plan: BlockPlan, isApplied: (vault: Address) => b
     ...plan,
     events: plan.events.filter(({ vault }) => !isApplied(vault)),
     marked: new Map([...plan.marked].filter(([vault]) => !isApplied(vault))),
+    minting: new Map([...plan.minting].filter(([vault]) => !isApplied(vault))),
     owners: new Map([...plan.owners].filter(([vault]) => !isApplied(vault))),
     faults: new Map([...plan.faults].filter(([vault]) => !isApplied(vault))),
   }
   return hasFacts(left) ? left : null
 }
 
-/** Returns whether a block has facts. */
-export function hasFacts({ opened, marked, owners, faults }: BlockPlan): boolean {
-  return opened.length > 0 || [marked, owners, faults].some(({ size }) => size > 0)
+/** Returns whether a block has facts, or mints that may be fees. */
+export function hasFacts({ opened, marked, minting, owners, faults }: BlockPlan): boolean {
+  return opened.length > 0 || [marked, minting, owners, faults].some(({ size }) => size > 0)
 }
 
 function isOlder(vault: Address, block: number): (one: VaultConfig) => boolean {
@@ -120,7 +127,7 @@ function numbersOf(
 function readLogsOf(
   logs: readonly ChainLog[],
   vaults: readonly VaultConfig[],
-  { holdings, feeTerms }: Pick<BlockPlanOptions, 'holdings' | 'feeTerms'>,
+  { holdings }: Pick<BlockPlanOptions, 'holdings'>,
 ) {
   const there = new Set(vaults.map(({ address }) => address))
   const emitters = new Map(
@@ -133,7 +140,7 @@ function readLogsOf(
     const vault = emitters.get(getAddress(log.address))
     if (vault === undefined) return []
     const change = faults.in(vault, () => holdings.kinds.of(vault).adapter.readLog(log))
-    if (change === null || (change.kind === 'minted' && !mintsFees(feeTerms.get(vault)))) return []
+    if (change === null || (change.kind === 'minted' && !mayMintFees(holdings.kinds, vault))) return []
     const isOwn = getAddress(log.address) === vault
     return isOwn || kindsOfOthers.includes(change.kind) ? [{ vault, change, log }] : []
   })
@@ -149,7 +156,9 @@ function readLogsOf(
   // An address can hold positions before its vault is created.
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
   const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)
-  const touched = new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched])
+  const minting = new Set(ofVaults.filter(({ change }) => change.kind === 'minted').map(({ vault }) => vault))
+  const others = ofVaults.filter(({ change }) => change.kind !== 'minted').map(({ vault }) => vault)
+  const touched = new Set([...others, ...ofPositions.touched])
   const changed = new Set([...asking.map(({ vault }) => vault), ...ofPositions.changed])
-  return { events, owners, touched, changed, heldBefore, faults: faults.found }
+  return { events, owners, touched, minting, changed, heldBefore, faults: faults.found }
 }

@@ -13,7 +13,6 @@ import { valueWithoutGifts } from '../valuation/gifts.ts'
 import type { VaultValuation } from '../valuation/valuation.ts'
 import { ValueSum } from '../valuation/value-sum.ts'
 import { vaultAbi } from '../vaults/vault-events.ts'
-import type { FeeTermsReader } from '../vaults/vault-fees.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 import type { Venues } from '../venues/venues.ts'
 
@@ -25,7 +24,6 @@ export interface BlockFactsOptions {
   readonly venues: Venues
   readonly kinds: VaultKinds
   readonly tokens: Tokens
-  readonly feeTerms: FeeTermsReader
   /** The same nodes; a request soon throws an error where a fault lasts. */
   readonly impatientRpc: Rpc
   readonly acquisitions: Acquisitions

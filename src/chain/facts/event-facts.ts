@@ -6,7 +6,7 @@ import type { Header } from '../rpc/block.ts'
 import { ValueSum } from '../valuation/value-sum.ts'
 import { requireToken } from '../valuation/tokens.ts'
 import type { TokenAmount, VaultChange } from '../vaults/vault-adapter.ts'
-import { feeAssets } from '../vaults/vault-fees.ts'
+import { feeAssets, readFeeRecipients } from '../vaults/vault-fees.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { VaultEvent } from './block-plan.ts'
@@ -72,17 +72,19 @@ async function amountsOf(values: BlockValues, { amounts, id, log }: PositionEven
   return amounts ?? (await values.options.venues.amountsOf({ id, log }, states))
 }
 
-/** Returns the fee that was paid in minted shares; null where the shares are not a fee. */
+/**
+ * Returns the fee that was paid in minted shares. Null where the shares are not a fee: the account is a fee recipient
+ * neither at this block nor at the previous one.
+ */
 async function readMintedFee(
   values: BlockValues,
   event: VaultEvent,
-  mint: Extract<VaultChange, { kind: 'minted' }>,
+  { to, shares }: Extract<VaultChange, { kind: 'minted' }>,
 ): Promise<LedgerFact | null> {
   const { vault } = event
-  const terms = values.options.feeTerms.get(vault)
-  const units = terms && (await feeAssets(values.state, values.before(), vault, terms, mint))
-  if (units == null) return null
-  return feeFact(values, event, await inAssets(values, vault, [units]))
+  const states = [values.state, values.before()]
+  if (!(await readFeeRecipients(values.options.kinds, vault, states)).includes(to)) return null
+  return feeFact(values, event, await inAssets(values, vault, [await feeAssets(values.state, vault, shares)]))
 }
 
 /** Returns the fee that a vault pays in tokens; null where it pays none. */

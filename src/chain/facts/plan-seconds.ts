@@ -8,8 +8,8 @@ import type { Header } from '../rpc/block.ts'
 import type { TimestampBlocks } from './timestamp-facts.ts'
 import { type ArrivalOptions, readArrivals } from '../positions/arrivals.ts'
 import { readCustodians } from '../positions/custody.ts'
+import type { VaultHoldings } from '../positions/holding.ts'
 import type { Holdings } from '../positions/holdings.ts'
-import type { VaultFeeTerms } from '../vaults/vault-fees.ts'
 
 /** Returns whether all facts of a vault up to a time are applied. */
 export type IsApplied = (vault: Address, ts: number) => boolean
@@ -17,7 +17,6 @@ export type IsApplied = (vault: Address, ts: number) => boolean
 /** Options of {@link planSeconds}. */
 export interface SecondsOptions extends ArrivalOptions {
   readonly config: Pick<ChainConfig, 'vaults' | 'markEveryBlocks'>
-  readonly feeTerms: VaultFeeTerms
   readonly isApplied: IsApplied
 }
 
@@ -27,7 +26,7 @@ export async function planSeconds(
   options: SecondsOptions,
   holdings: Holdings,
 ): Promise<TimestampBlocks[]> {
-  const { config, rpc, feeTerms, isApplied } = options
+  const { config, rpc, isApplied } = options
   const known = new Map(segment.headers)
   const headerAt = async (number: number): Promise<Header> => {
     const header = known.get(number) ?? (await rpc.ask((node) => node.block(number)))
@@ -39,7 +38,7 @@ export async function planSeconds(
   const bounds = { before, end: await headerAt(segment.to), headerAt }
   holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
   holdings.expectCustody(await readCustodians(segment.logs, holdings, headerAt, options))
-  const plans = planBlocks(segment, { ...config, feeTerms, holdings })
+  const plans = planBlocks(segment, { ...config, holdings })
   const placed = await Promise.all(
     plans.filter(hasFacts).map(async (plan) => ({ plan, header: await headerAt(plan.number) })),
   )
@@ -59,23 +58,26 @@ export async function planSeconds(
       let end = (blocks.at(-1) as (typeof blocks)[number]).header
       for (let next = await headerAt(end.number + 1); next.ts === end.ts; next = await headerAt(end.number + 1))
         end = next
-      return { blocks, end, marked: markedAtEnd(blocks, end, planOf) }
+      const marked = atEnd(blocks, end, planOf, ({ marked }) => marked)
+      const minting = atEnd(blocks, end, planOf, ({ minting }) => minting)
+      return { blocks, end, marked, minting: new Map([...minting].filter(([vault]) => !marked.has(vault))) }
     }),
   )
 }
 
 /**
- * Returns the vaults to value at the end of a second, with their positions at that time: a later block of the second
- * may change positions without a fact, for example a position in unknown tokens.
+ * Returns vaults of the blocks of a second with their positions at its end: a later block of the second may change
+ * positions without a fact, for example a position in unknown tokens.
  */
-function markedAtEnd(
+function atEnd(
   blocks: TimestampBlocks['blocks'],
   end: Header,
   planOf: ReadonlyMap<number, BlockPlan>,
-): TimestampBlocks['marked'] {
-  const marked = new Map(blocks.flatMap(({ plan }) => [...plan.marked]))
+  vaultsOf: (plan: BlockPlan) => ReadonlyMap<Address, VaultHoldings>,
+): Map<Address, VaultHoldings> {
+  const found = new Map(blocks.flatMap(({ plan }) => [...vaultsOf(plan)]))
   for (let number = blocks[0]?.plan.number ?? end.number; number <= end.number; number++) {
-    for (const [vault, held] of planOf.get(number)?.changed ?? []) if (marked.has(vault)) marked.set(vault, held)
+    for (const [vault, held] of planOf.get(number)?.changed ?? []) if (found.has(vault)) found.set(vault, held)
   }
-  return marked
+  return found
 }

@@ -15,6 +15,8 @@ export interface TimestampBlocks {
   readonly end: Header
   /** The vaults to value at the end of the last block, with their positions at that time. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
+  /** The same for vaults about which the second has no other logs than mints: valued where these are fees. */
+  readonly minting: ReadonlyMap<Address, VaultHoldings>
 }
 
 /** The facts of a second; facts of vaults with a fault in that second are left out. */
@@ -28,7 +30,7 @@ export interface TimestampFacts {
  * its end, because owners and marks are identified by their second.
  */
 export async function timestampFacts(
-  { blocks, end, marked }: TimestampBlocks,
+  { blocks, end, marked, minting }: TimestampBlocks,
   options: BlockFactsOptions,
 ): Promise<TimestampFacts> {
   const faults = new VaultFaults()
@@ -40,12 +42,16 @@ export async function timestampFacts(
   }
   for (const [vault, fault] of blocks.flatMap(({ plan }) => [...plan.faults])) faults.add(vault, fault)
   const owners = new Map(blocks.flatMap(({ plan }) => [...plan.owners]))
+  const markAll = (vaults: TimestampBlocks['marked']) =>
+    Promise.all([...vaults].map(([vault, held]) => faults.of(vault, factsAt(end).mark(vault, held))))
   const [events, marks] = await Promise.all([
     Promise.all(blocks.map(({ plan, header }) => factsAt(header).eventFacts(plan))),
-    Promise.all([...marked].map(([vault, held]) => faults.of(vault, factsAt(end).mark(vault, held)))),
+    markAll(marked),
   ])
+  const paying = new Set(events.flat().flatMap((fact) => (fact.kind === 'event' ? [fact.vault] : [])))
+  const feeMarks = await markAll(new Map([...minting].filter(([vault]) => paying.has(vault))))
   const owned = Array.from(owners, ([vault, owner]) => ({ kind: 'owner' as const, ts: end.ts, vault, owner }))
-  const facts = [...events.flat(), ...owned, ...marks.filter((mark) => mark !== null)]
+  const facts = [...events.flat(), ...owned, ...[...marks, ...feeMarks].filter((mark) => mark !== null)]
   for (const fact of facts) faults.in(fact.vault as Address, () => requireValid(fact, end))
   return { facts: facts.filter(({ vault }) => !faults.found.has(vault as Address)), faults: faults.found }
 }

@@ -10,6 +10,8 @@ import { BlockState } from '../rpc/multicall.ts'
 import { readPrices, requireToken } from '../valuation/tokens.ts'
 import { valueWithoutGifts } from '../valuation/gifts.ts'
 import { requireCreation } from './creation.ts'
+import { configuredRecipients, mayMintFees, readFeeRecipient, readHighWaterMark } from './vault-fees.ts'
+import type { VaultKinds } from './vault-kinds.ts'
 
 const pausableAbi = parseAbi(['function paused() view returns (bool)'])
 
@@ -132,16 +134,24 @@ async function readValue(
 
 /** Reads a vault's optional features. */
 async function readOptional(
-  { feeTerms }: ChainConnection,
+  { kinds }: ChainConnection,
   state: BlockState,
   vault: Address,
 ): Promise<[name: string, value: string][]> {
   const paused = await state.read(contractCall(pausableAbi, vault, 'paused', []))
-  const terms = feeTerms.get(vault)
-  const recipients = [...(terms?.recipients ?? []), ...(terms?.namesRecipient === true ? ['feeRecipient()'] : [])]
+  const hasFees = mayMintFees(kinds, vault)
+  const [recipients, highWaterMark] = await Promise.all([
+    hasFees ? recipientsOf(kinds, state, vault) : [],
+    hasFees ? readHighWaterMark(state, vault) : null,
+  ])
   return [
     ['suspended', paused === null ? "unknown: it doesn't answer paused()" : paused ? 'yes' : 'no'],
     ['fees', recipients.length === 0 ? 'none that can be read' : `new shares for ${recipients.join(', ')}`],
-    ['high-water mark', terms?.tellsHighWater === true ? 'highWaterMark()' : 'the greatest gain'],
+    ['high-water mark', highWaterMark === null ? 'the greatest gain' : 'highWaterMark()'],
   ]
+}
+
+async function recipientsOf(kinds: VaultKinds, state: BlockState, vault: Address): Promise<string[]> {
+  const named = await readFeeRecipient(state, vault)
+  return [...configuredRecipients(kinds, vault), ...(named === null ? [] : ['feeRecipient()'])]
 }

@@ -6,8 +6,13 @@ import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { VaultChange } from './vault-adapter.ts'
 import { vaultAbi } from './vault-events.ts'
-import { readFeeRecipient, type VaultFeeTerms, withoutDepositMints } from './vault-fees.ts'
+import { mayMintFees, readFeeRecipients, withoutDepositMints } from './vault-fees.ts'
 import type { VaultKinds } from './vault-kinds.ts'
+
+interface Change {
+  readonly change: VaultChange
+  readonly log: ChainLog
+}
 
 /**
  * Compares the logs of deposits and withdrawals with the share supply, to detect logs that a node leaves out: no other
@@ -19,10 +24,7 @@ export class ShareSupply {
   readonly #unexplained = new Set<Address>()
   #newest: BlockState | null = null
 
-  constructor(
-    readonly kinds: VaultKinds,
-    readonly feeTerms: VaultFeeTerms,
-  ) {}
+  constructor(readonly kinds: VaultKinds) {}
 
   /** Returns the vaults whose supply changed between the ends of two blocks by another number than the logs show. */
   async lacking(
@@ -33,14 +35,15 @@ export class ShareSupply {
     const checked = vaults.filter((vault) => !this.#unexplained.has(vault))
     const known = this.#newest?.block.hash === before.block.hash ? this.#newest : before
     const states = [known, after]
+    const ofVaults = groupBy(logs, ({ address }) => getAddress(address))
+    const changes = checked.map((vault) => this.#changesIn(vault, ofVaults.get(vault) ?? []))
     const [[from, to], recipients] = await Promise.all([
       Promise.all(states.map((state) => readSupplies(state, checked))),
-      Promise.all(checked.map((vault) => this.#recipientsOf(vault, states))),
+      Promise.all(checked.map((vault, index) => this.#recipientsOf(vault, changes[index] ?? [], states))),
     ])
     this.#newest = after
-    const ofVaults = groupBy(logs, ({ address }) => getAddress(address))
-    return checked.filter((vault, index) => {
-      const told = this.#sharesIn(vault, ofVaults.get(vault) ?? [], recipients[index] ?? [])
+    return checked.filter((_, index) => {
+      const told = sharesIn(changes[index] ?? null, recipients[index] ?? [])
       const last = to?.[index] ?? null
       // Before its creation a vault has no shares.
       return told !== null && last !== null && last - (from?.[index] ?? 0n) !== told
@@ -52,33 +55,35 @@ export class ShareSupply {
     for (const vault of vaults) this.#unexplained.add(vault)
   }
 
-  /** Returns the accounts whose new shares are fees at either of these blocks. */
-  async #recipientsOf(vault: Address, states: readonly BlockState[]): Promise<Address[]> {
-    const terms = this.feeTerms.get(vault)
-    if (terms === undefined) return []
-    const named = terms.namesRecipient ? await Promise.all(states.map((state) => readFeeRecipient(state, vault))) : []
-    return [...terms.recipients, ...named].filter((recipient) => recipient !== null)
+  /** Returns the accounts whose new shares are fees at either of these blocks, where the changes may contain fees. */
+  async #recipientsOf(vault: Address, changes: readonly Change[], states: readonly BlockState[]): Promise<Address[]> {
+    const mayContainFees = mayMintFees(this.kinds, vault) && changes.some(({ change }) => change.kind === 'minted')
+    return mayContainFees ? readFeeRecipients(this.kinds, vault, states) : []
   }
 
-  /** Returns the net number of shares that logs of a vault mint; null where a log cannot be decoded. */
-  #sharesIn(vault: Address, logs: readonly ChainLog[], recipients: readonly Address[]): bigint | null {
+  /** Returns the changes in logs of a vault, without the mints of deposits; null where a log cannot be decoded. */
+  #changesIn(vault: Address, logs: readonly ChainLog[]): Change[] | null {
     const { adapter } = this.kinds.of(vault)
     try {
-      const changes = logs.flatMap((log): { change: VaultChange; log: ChainLog }[] => {
-        const change = adapter.readLog(log)
-        return change === null ? [] : [{ change, log }]
-      })
-      const isOther = ({ change }: (typeof changes)[number]): boolean =>
-        change.kind === 'minted' && !recipients.includes(change.to)
-      return withoutDepositMints(changes)
-        .filter((one) => !isOther(one))
-        .reduce((sum, { change }) => sum + sharesOf(change), 0n)
+      return withoutDepositMints(
+        logs.flatMap((log): Change[] => {
+          const change = adapter.readLog(log)
+          return change === null ? [] : [{ change, log }]
+        }),
+      )
     } catch (error) {
       // The reader sets the vault aside for this log.
       if (error instanceof ContractMismatch) return null
       throw error
     }
   }
+}
+
+/** Returns the net number of shares that changes mint; null where they are unknown. */
+function sharesIn(changes: readonly Change[] | null, recipients: readonly Address[]): bigint | null {
+  if (changes === null) return null
+  const isOther = ({ change }: Change): boolean => change.kind === 'minted' && !recipients.includes(change.to)
+  return changes.filter((one) => !isOther(one)).reduce((sum, { change }) => sum + sharesOf(change), 0n)
 }
 
 /** Returns the shares that a change mints; negative where it burns some. */

@@ -1,6 +1,4 @@
 import { type Address, parseAbi } from 'viem'
-import type { VaultConfig } from '../config.ts'
-import { ContractMismatch } from '../errors.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { ChainLog } from '../rpc/block.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
@@ -16,70 +14,27 @@ const feeAbi = parseAbi([
   'function decimals() view returns (uint8)',
 ])
 
-/** The ways in which a vault reports its fees. */
-export interface FeeTerms {
-  /** The configured recipients of fee shares. */
-  readonly recipients: readonly Address[]
-  /** Whether the vault answers `feeRecipient`. */
-  readonly namesRecipient: boolean
-  readonly tellsHighWater: boolean
+/**
+ * Returns whether a vault may pay fees in new shares, and answer `highWaterMark`. A vault may begin to answer these
+ * functions at any block: they are called at each block for which their results count.
+ */
+export function mayMintFees(kinds: VaultKinds, vault: Address): boolean {
+  return kinds.of(vault).adapter.mintsFees
 }
 
-/** The terms of vaults with fees that can be read. */
-export interface VaultFeeTerms {
-  /** Returns the terms of a vault; undefined where its fees cannot be read, or it does not exist yet. */
-  get(vault: Address): FeeTerms | undefined
+/** Returns the recipients of a vault's fee shares that the file names. */
+export function configuredRecipients({ vaults }: VaultKinds, vault: Address): readonly Address[] {
+  return vaults.find(({ address }) => address === vault)?.feeRecipients ?? []
 }
 
-/** Reads the fee terms of vaults once, as soon as they exist: the facts do not depend on where reading starts. */
-export class FeeTermsReader implements VaultFeeTerms {
-  readonly #known = new Map<Address, FeeTerms | undefined>()
-
-  constructor(readonly kinds: VaultKinds) {}
-
-  get(vault: Address): FeeTerms | undefined {
-    return this.#known.get(vault)
-  }
-
-  /** Reads the terms of the vaults that exist at a block and are not known yet; their kinds must be determined. */
-  async resolve(state: BlockState): Promise<void> {
-    const unknown = this.kinds.vaults.filter(
-      ({ address, firstBlock }) => firstBlock <= state.block.number && !this.#known.has(address),
-    )
-    await Promise.all(
-      unknown.map(async (vault) => this.#known.set(vault.address, await readTerms(state, vault, this.kinds))),
-    )
-  }
-}
-
-async function readTerms(
-  state: BlockState,
-  { address, feeRecipients: recipients = [] }: VaultConfig,
+/** Returns the recipients of fee shares at blocks: the configured ones, and those that the vault reports there. */
+export async function readFeeRecipients(
   kinds: VaultKinds,
-): Promise<FeeTerms | undefined> {
-  if (!kinds.of(address).adapter.mintsFees) return undefined
-  const [namesRecipient, tellsHighWater] = await Promise.all([
-    answers(state, address, 'feeRecipient'),
-    answers(state, address, 'highWaterMark'),
-  ])
-  if (recipients.length === 0 && !namesRecipient && !tellsHighWater) return undefined
-  return { recipients, namesRecipient, tellsHighWater }
-}
-
-async function answers(state: BlockState, vault: Address, name: 'feeRecipient' | 'highWaterMark'): Promise<boolean> {
-  const call = contractCall(feeAbi, vault, name, [])
-  try {
-    await state.readIfThere<unknown, null>(call, null)
-    return true
-  } catch (error) {
-    if (error instanceof ContractMismatch) return false
-    throw error
-  }
-}
-
-/** Returns whether a vault pays fees in new shares. */
-export function mintsFees(terms: FeeTerms | undefined): boolean {
-  return terms !== undefined && (terms.recipients.length > 0 || terms.namesRecipient)
+  vault: Address,
+  states: readonly BlockState[],
+): Promise<Address[]> {
+  const named = await Promise.all(states.map((state) => readFeeRecipient(state, vault)))
+  return [...configuredRecipients(kinds, vault), ...named.filter((recipient) => recipient !== null)]
 }
 
 interface LoggedChange {
@@ -115,27 +70,23 @@ export function readFeeRecipient(state: BlockState, vault: Address): Promise<Add
   return state.read(contractCall(feeAbi, vault, 'feeRecipient', []))
 }
 
+/** Reads the high-water mark of a vault, in assets for one whole share; null where the vault reports none. */
+export function readHighWaterMark(state: BlockState, vault: Address): Promise<bigint | null> {
+  return state.read(contractCall(feeAbi, vault, 'highWaterMark', []))
+}
+
 /**
- * Returns the value of minted shares in assets at the end of a block, at the vault's share price. Null where the shares
- * are not a fee: the account is a fee recipient neither at this block nor at the previous one.
+ * Returns the value of shares in assets at the end of a block, at the vault's share price.
  * @throws {ContractMismatch} when the vault does not answer `convertToAssets`
  */
-export async function feeAssets(
-  state: BlockState,
-  before: BlockState,
-  vault: Address,
-  { recipients, namesRecipient }: FeeTerms,
-  { to, shares }: Extract<VaultChange, { kind: 'minted' }>,
-): Promise<bigint | null> {
-  const named = namesRecipient ? await Promise.all([state, before].map((one) => readFeeRecipient(one, vault))) : []
-  if (![...recipients, ...named].includes(to)) return null
+export function feeAssets(state: BlockState, vault: Address, shares: bigint): Promise<bigint> {
   return state.readRequired(contractCall(feeAbi, vault, 'convertToAssets', [shares]))
 }
 
 /** Returns the assets of all shares at the vault's high-water mark (assets per whole share); null without a mark. */
 export async function highWaterAssets(state: BlockState, vault: Address): Promise<bigint | null> {
   const [mark, supply, decimals] = await Promise.all([
-    state.read(contractCall(feeAbi, vault, 'highWaterMark', [])),
+    readHighWaterMark(state, vault),
     state.read(contractCall(vaultAbi, vault, 'totalSupply', [])),
     state.read(contractCall(feeAbi, vault, 'decimals', [])),
   ])
