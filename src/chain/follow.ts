@@ -45,12 +45,12 @@ export interface FollowOptions {
  * Reads the chain up to its final block, and as it grows: old blocks in ranges, the newest ones one by one, by their
  * hashes and with verified parent hashes.
  * @throws {ChainDiverged} when a final block was reorganised
- * @throws {ChainUnreadable} when `once` is set, and nodes name wrong blocks as final again and again
+ * @throws {ChainUnreadable} when `once` is set, and nodes name wrong blocks as final again and again, for a minute
  */
 export async function* followChain(options: FollowOptions): AsyncGenerator<Segment> {
   const { rpc, finality, pollSeconds, once, signal, until = Infinity } = options
   const width = new RangeWidth()
-  const wrongFinals = new WrongFinals(options)
+  const wrongFinals = new WrongFinals({ ...options, times: rpc.faultTimes })
   let last = options.parent
   for (;;) {
     const final = await finalBlock(rpc, finality)

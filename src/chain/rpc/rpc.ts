@@ -32,6 +32,7 @@ export type BlockId = Pick<Header, 'number' | 'hash'>
 export interface Rpc {
   readonly nodes: readonly Node[]
   readonly newest: NewestBlocks
+  readonly faultTimes: FaultTimes
   /**
    * Verifies the chain ID of all nodes again: the node behind a URL may change. Nodes that do not answer are skipped.
    * @throws {WrongChain} when a node serves another chain
@@ -141,6 +142,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   return {
     nodes,
     newest,
+    faultTimes: times,
     checkChain,
     ask: (work) => ask(work),
     askAt: (block, work, after) => ask(work, block, after),

@@ -1,10 +1,10 @@
 import { ChainUnreadable } from '../../errors.ts'
-import type { Report } from '../fault-watch.ts'
+import type { FaultTimes, Report } from '../fault-watch.ts'
 import type { FinalHeader } from '../finality.ts'
 
 /** Number of wrong final blocks, with no block read in between, from which on they count as a lasting fault. */
 const lastingFrom = 3
-/** Number of them after which a reader that does not follow the chain gives up. */
+/** Number of them after which a reader that does not follow the chain gives up, where they last. */
 const givesUpAfter = 5
 
 /** Options of {@link WrongFinals}. */
@@ -12,6 +12,7 @@ export interface WrongFinalsOptions {
   readonly report: Report
   /** Whether the reader ends at the newest final block. */
   readonly once: boolean
+  readonly times: FaultTimes
 }
 
 /** Reports blocks that nodes have named as final, and that are not there. */
@@ -31,19 +32,22 @@ export class WrongFinals {
   /**
    * Adds a wrong final block; the 1st, 2nd, 4th, 8th … is logged.
    * @param missing the block below it that is not there
-   * @throws {ChainUnreadable} when a reader that does not follow the chain has met too many
+   * @throws {ChainUnreadable} when a reader that does not follow the chain has met too many for too long
    */
   add({ number: final, node }: FinalHeader, missing: number): void {
-    const { report, once } = this.options
-    if (this.#inVain === 0) this.#since = performance.now()
+    const { report, once, times: faultTimes } = this.options
+    const now = performance.now()
+    if (this.#inVain === 0) this.#since = now
     this.#inVain++
     const times = ++this.#times
     if (Number.isInteger(Math.log2(times))) {
       const level = this.#inVain < lastingFrom ? 'warn' : 'error'
       report(level, 'A block is named as final that is not there', { node, final, missing, times })
     }
-    if (!once || this.#inVain < givesUpAfter) return
+    const lasted = now - this.#since
+    const isOver = this.#inVain >= givesUpAfter && lasted >= faultTimes.reportedAfter + faultTimes.givesUpAfter
+    if (!once || !isOver) return
     const problem = `the node ${node} names block ${final} as final, and block ${missing} isn't there`
-    throw new ChainUnreadable(problem, Math.round((performance.now() - this.#since) / 1_000))
+    throw new ChainUnreadable(problem, Math.round(lasted / 1_000))
   }
 }

@@ -1,0 +1,17 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { WrongFinals } from '../../src/chain/rpc/newest/wrong-finals.ts'
+import { shortFaultTimes } from './support/reading.ts'
+
+const final = { number: 9, node: 'one' } as Parameters<WrongFinals['add']>[0]
+const missing = 5
+
+test('a reader that does not follow the chain gives up when wrong final blocks have lasted', async () => {
+  const times = { ...shortFaultTimes, reportedAfter: 100, givesUpAfter: 100 }
+  const finals = new WrongFinals({ report: () => undefined, once: true, times })
+  for (let nth = 0; nth < 8; nth++) finals.add(final, missing)
+  await wait(times.reportedAfter + times.givesUpAfter)
+  expect(() => finals.add(final, missing)).toThrow("the node one names block 9 as final, and block 5 isn't there")
+  finals.reset()
+  for (let nth = 0; nth < 8; nth++) finals.add(final, missing)
+})
