@@ -15,3 +15,18 @@ test('a reader that does not follow the chain gives up when wrong final blocks h
   finals.reset()
   for (let nth = 0; nth < 8; nth++) finals.add(final, missing)
 })
+
+test('wrong final blocks that last are logged, although many have passed before', () => {
+  const said: unknown[][] = []
+  const report = (level: string, _message: string, { times }: Readonly<Record<string, unknown>>): void =>
+    void said.push([level, times])
+  const finals = new WrongFinals({ report, once: false, times: shortFaultTimes })
+  for (let nth = 1; nth <= 600; nth++) {
+    finals.add(final, missing)
+    finals.reset()
+  }
+  expect(said).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map((times) => ['warn', times]))
+  said.length = 0
+  for (let nth = 1; nth <= 20; nth++) finals.add(final, missing)
+  expect(said).toEqual([3, 4, 8, 16].map((nth) => ['error', 600 + nth]))
+})

@@ -30,7 +30,7 @@ export class WrongFinals {
   }
 
   /**
-   * Adds a wrong final block; the 1st, 2nd, 4th, 8th … is logged.
+   * Adds a wrong final block. The 1st, 2nd, 4th, 8th … is logged, also of those that last: many may have passed before.
    * @param missing the block below it that is not there
    * @throws {ChainUnreadable} when a reader that does not follow the chain has met too many for too long
    */
@@ -40,9 +40,15 @@ export class WrongFinals {
     if (this.#inVain === 0) this.#since = now
     this.#inVain++
     const times = ++this.#times
-    if (Number.isInteger(Math.log2(times))) {
-      const level = this.#inVain < lastingFrom ? 'warn' : 'error'
-      report(level, 'A block is named as final that is not there', { node, final, missing, times })
+    const isLasting = this.#inVain >= lastingFrom
+    const isLastingDue = isLasting && (this.#inVain === lastingFrom || isPowerOfTwo(this.#inVain))
+    if (isLastingDue || isPowerOfTwo(times)) {
+      report(isLasting ? 'error' : 'warn', 'A block is named as final that is not there', {
+        node,
+        final,
+        missing,
+        times,
+      })
     }
     const lasted = now - this.#since
     const isOver = this.#inVain >= givesUpAfter && lasted >= faultTimes.reportedAfter + faultTimes.givesUpAfter
@@ -50,4 +56,8 @@ export class WrongFinals {
     const problem = `the node ${node} names block ${final} as final, and block ${missing} isn't there`
     throw new ChainUnreadable(problem, Math.round(lasted / 1_000))
   }
+}
+
+function isPowerOfTwo(number: number): boolean {
+  return Number.isInteger(Math.log2(number))
 }
