@@ -78,6 +78,7 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
 /**
  * Waits until the first block of the vaults is final: a reorganisation may still replace it, and the block before it.
  * @returns false where it is not final and `once` is set
+ * @throws {WrongChain} when a node serves another chain now
  */
 export async function awaitFinal(
   firstBlock: number,
@@ -86,7 +87,11 @@ export async function awaitFinal(
   for (let waits = false; ; waits = true) {
     const final = await finalBlock(rpc, finality)
     if (final.number >= firstBlock) return true
-    if (!waits) report('info', 'The first vault begins after the newest final block', { firstBlock })
+    // A node of another, shorter chain would be waited for silently.
+    await rpc.checkChain()
+    if (!waits) {
+      report('info', 'The first vault begins after the newest final block', { firstBlock, final: final.number })
+    }
     if (once) return false
     await onEnd?.(final)
     await wait(pollSeconds * 1_000, undefined, { signal })

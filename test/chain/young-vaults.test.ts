@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Address, getContractAddress, zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { chainFeed } from '../../src/chain/feed.ts'
@@ -6,6 +7,7 @@ import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestCha
 import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
 import { type ChainJson, chainJson, factsOf, linesAfter, optionsOf, positionsOf, type Said } from './support/reading.ts'
 
 const finality = 6
@@ -46,8 +48,25 @@ describeOnChain('a vault whose first block is not final yet', () => {
     stopping.abort()
     expect(told).toBe(final)
     expect(said).toEqual([
-      { level: 'info', message: 'The first vault begins after the newest final block', facts: { firstBlock } },
+      { level: 'info', message: 'The first vault begins after the newest final block', facts: { firstBlock, final } },
     ])
+  })
+
+  test('is not waited for at a node that serves another chain meanwhile', async () => {
+    let isOther = false
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      return isOther && request.method === 'eth_chainId' ? { result: '0x5' } : pass()
+    })
+    const address = getContractAddress({ from: chain.accounts[0] as Address, nonce: 1_000n })
+    const json = chainJson(proxy.url, protocol, [{ address, firstBlock: 1_000_000 }], { finality })
+    const reading = follow(json)
+    await vi.waitFor(() => expect(reading.readTo()).toBeGreaterThan(0), patienceMilliseconds / 4)
+    isOther = true
+    const ended = reading.ended.then(() => 'ended', String)
+    const told = await Promise.race([ended, wait(2_000, 'waits')])
+    await reading.stop().catch(() => undefined)
+    await proxy.close()
+    expect(told).toMatch(/^WrongChain: .*31337/)
   })
 
   test('has the same facts as later where it is created after the start, and mints shares without a deposit', async () => {
@@ -133,6 +152,7 @@ function follow(json: ChainJson) {
     for await (const some of source.facts) facts.push(...some)
   })()
   return {
+    ended,
     readTo: () => readTo,
     stop: async (): Promise<FactInput[]> => {
       stopping.abort()
