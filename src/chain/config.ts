@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Address } from '../domain/address.ts'
-import { checkFact } from '../feed/fact/parse.ts'
-import { maxUnixTime } from '../limits.ts'
+import { strategySchema } from '../feed/fact/fact.ts'
 import { BadChainConfig } from './errors.ts'
 import { addressField as address, priceSource } from './price-config.ts'
 
@@ -49,15 +48,8 @@ const uniqueBy = <Key extends string>(...keys: Key[]) =>
     }
   }
 
-/** Requires strategies that the feed accepts. */
-function checkStrategies(strategies: readonly object[], context: z.RefinementCtx): void {
-  strategies.forEach((strategy, index) => {
-    const checked = checkFact({ kind: 'strategy', ...strategy })
-    if (checked.ok) return
-    const { key, reason } = checked.issue
-    context.addIssue({ code: 'custom', path: key === null ? [index] : [index, key], message: reason })
-  })
-}
+/** The fields of strategies, as the feed accepts them. */
+const { id, ts, name, tagline, description } = strategySchema.shape
 
 const schema = z
   .strictObject({
@@ -85,18 +77,7 @@ const schema = z
       )
       .min(1)
       .superRefine(uniqueBy('address', 'symbol')),
-    strategies: z
-      .array(
-        z.strictObject({
-          id: shortText,
-          ts: z.number().int().min(0).max(maxUnixTime),
-          name: shortText,
-          tagline: z.string().max(10_000),
-          description: z.string().max(10_000),
-        }),
-      )
-      .superRefine(uniqueBy('id'))
-      .superRefine(checkStrategies),
+    strategies: z.array(z.strictObject({ id, ts, name, tagline, description })).superRefine(uniqueBy('id')),
     vaults: z
       .array(
         z.strictObject({

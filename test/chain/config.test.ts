@@ -86,6 +86,18 @@ describe('a chain.json', () => {
     expect(problemsOf({ ...example, chainId: 0, markEveryBlocks: 1.5, pollSeconds: -1 })).toHaveLength(3)
   })
 
+  test('reports each problem of a strategy once', () => {
+    const strategies = [
+      { ...strategy, id: 'a', name: '' },
+      { ...strategy, id: 'b', ts: -1 },
+      { ...strategy, id: 'c', tagline: '\0', name: 'long'.repeat(60) },
+    ]
+    const problems = problemsOf({ ...example, strategies, vaults: [{ ...example.vaults[0], strategy: 'a' }] })
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual([
+      ...['strategies[0].name', 'strategies[1].ts', 'strategies[2].name', 'strategies[2].tagline'],
+    ])
+  })
+
   test('has to be JSON', () => {
     expect(() => readChainConfig('chain.json', '{')).toThrow(/^chain\.json can't be used:\n {2}is not JSON: /)
   })

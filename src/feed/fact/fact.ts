@@ -69,7 +69,8 @@ const strategyId = name.superRefine((id, context) => {
   context.addIssue({ code: 'custom', message })
 })
 
-const strategy = z.strictObject({
+/** Schema of the facts of strategies. */
+export const strategySchema = z.strictObject({
   kind: z.literal('strategy'),
   ts: seconds,
   id: strategyId,
@@ -170,12 +171,12 @@ const eventFact = z.discriminatedUnion('type', [
 ])
 
 /** Schema of the six kinds of fact. */
-export const factSchema = z.discriminatedUnion('kind', [strategy, screen, vault, owner, mark, eventFact])
+export const factSchema = z.discriminatedUnion('kind', [strategySchema, screen, vault, owner, mark, eventFact])
 
 /** A validated fact: addresses checksummed, hashes in lower case, amounts as exact decimals. */
 export type Fact = z.output<typeof factSchema>
 /** Publishes or updates a strategy of the catalogue. */
-export type StrategyFact = z.output<typeof strategy>
+export type StrategyFact = z.output<typeof strategySchema>
 /** Replaces the universe and the live pairs of strategies. */
 export type ScreenFact = z.output<typeof screen>
 /** Opens a vault. */
