@@ -87,14 +87,14 @@ export async function awaitFinal(
   for (let waits = false; ; waits = true) {
     const final = await finalBlock(rpc, finality)
     if (final.number >= firstBlock) return true
-    // A node of another, shorter chain would be waited for silently.
-    await rpc.checkChain()
     if (!waits) {
       report('info', 'The first vault begins after the newest final block', { firstBlock, final: final.number })
     }
+    if (!once) await onEnd?.(final)
+    const pause = once ? null : wait(pollSeconds * 1_000, undefined, { signal })
+    // A node of another, shorter chain would be waited for silently.
+    await Promise.all([rpc.checkChain(), pause])
     if (once) return false
-    await onEnd?.(final)
-    await wait(pollSeconds * 1_000, undefined, { signal })
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Address, parseAbi } from 'viem'
+import { type Address, parseAbi, zeroAddress } from 'viem'
 import { groupBy } from '../rpc/arrays.ts'
 import type { ChainLog } from '../rpc/block.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
@@ -34,7 +34,8 @@ export async function readFeeRecipients(
   states: readonly BlockState[],
 ): Promise<Address[]> {
   const named = await Promise.all(states.map((state) => readFeeRecipient(state, vault)))
-  return [...configuredRecipients(kinds, vault), ...named.filter((recipient) => recipient !== null)]
+  const recipients = named.filter((recipient) => recipient !== null)
+  return [...configuredRecipients(kinds, vault), ...recipients.filter((recipient) => recipient !== zeroAddress)]
 }
 
 interface LoggedChange {
@@ -49,16 +50,10 @@ interface LoggedChange {
 export function withoutDepositMints<One extends LoggedChange>(changes: readonly One[]): One[] {
   const explained = new Set<One>()
   for (const some of groupBy(changes, ({ log }) => log.txHash).values()) {
+    const mints = groupBy(some, ({ change }) => (change.kind === 'minted' ? `${change.to} ${change.shares}` : ''))
     for (const { change } of some) {
       if (change.kind !== 'deposited') continue
-      const { owner, shares } = change
-      const mint = some.findLast(
-        (one) =>
-          one.change.kind === 'minted' &&
-          one.change.to === owner &&
-          one.change.shares === shares &&
-          !explained.has(one),
-      )
+      const mint = mints.get(`${change.owner} ${change.shares}`)?.pop()
       if (mint !== undefined) explained.add(mint)
     }
   }
