@@ -24,6 +24,8 @@ const maxKnown = 500
 export class DataVersions {
   #isListening = false
   #newest: { readonly seq: number; readonly text: string; readonly newestTs: number | null } | null = null
+  /** Greatest sequence number of versions that were notified before the last interruption; 0 if there are none. */
+  #newestBefore = 0
   readonly #known = new Map<number, string>()
   /** When this process was last known to have received all commits, in milliseconds of performance.now(). */
   #provenAt: number | null = null
@@ -54,6 +56,7 @@ export class DataVersions {
 
   listening(isListening: boolean): void {
     this.#isListening = isListening
+    this.#newestBefore = Math.max(this.#newestBefore, this.newestSeq ?? 0)
     this.#newest = null
     this.#isProofCurrent = false
     this.#known.clear()
@@ -96,6 +99,15 @@ export class DataVersions {
   async untilNotified({ seq }: Pick<ParsedVersion, 'seq'>): Promise<void> {
     const isNotified = (): boolean => !this.#isListening || seq === 0 || this.hasReached({ seq })
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
+  }
+
+  /**
+   * Returns whether a failover or a restored backup has lost a version: this process was notified of one with its number,
+   * or of later ones, and has since received every commit up to a time, in milliseconds of performance.now(), which has
+   * only lower numbers. A version beyond all that were notified may still come.
+   */
+  hasLost({ seq }: Pick<ParsedVersion, 'seq'>, milliseconds: number): boolean {
+    return seq <= this.#newestBefore && !this.hasReached({ seq }) && this.isProvenSince(milliseconds)
   }
 
   /** Returns the version with this sequence number; undefined if it is only in the database. */

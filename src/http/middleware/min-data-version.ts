@@ -47,7 +47,7 @@ export function versionWaiter(
     const askedAt = performance.now()
     if (isOutOfReach(versions, wanted, limits)) {
       // Since a proof that is no older than the waiting time, fewer commits have come.
-      if (versions.isProvenSince(askedAt - limits.waitMilliseconds)) return historyChanged(wanted)
+      if (versions.hasLost(wanted, askedAt - limits.waitMilliseconds)) return historyChanged(wanted)
       const detail = `Version ${wanted.text} is more than ${limits.ahead} commits beyond the newest known version.`
       return retryLater('DATA_NOT_THERE_YET', detail)
     }
@@ -57,8 +57,7 @@ export function versionWaiter(
     await versions.waitUntil(isReached, limits.waitMilliseconds, onDisconnect)
     await turns.next(sender).finally(() => places.giveBack(sender, 1))
     if (isReached()) return null
-    // The client received its version before: where all commits since then are known, a failover or restore has lost it.
-    return versions.isProvenSince(askedAt) ? historyChanged(wanted) : notThereYet(wanted, limits)
+    return versions.hasLost(wanted, askedAt) ? historyChanged(wanted) : notThereYet(wanted, limits)
   }
 
   return async (text, sender, onDisconnect) => {

@@ -237,20 +237,42 @@ describe('Min-Data-Version', () => {
     expect((await waiting).status).toBe(409)
   })
 
+  /** A gateway that has heard of later versions before its database lost them in a failover. */
+  function afterFailover(): void {
+    gatewayAt('100.6', far)
+    listening(false)
+    listening(true)
+    commit('99.5')
+  }
+
+  const far = `${99 + versionLimits.ahead + 1}.6`
+
   test('of a lost history is refused also while the numbers of this one are lower', async () => {
-    gatewayAt('99.5')
+    afterFailover()
     const waiting = [asking('100.6'), asking('100.6', graphql)]
     await wait(50)
     versions.upToDate(performance.now())
     for (const answer of waiting) expect((await answer).status).toBe(409)
     // Far more commits than can have come since the newest proof.
-    const far = `${99 + versionLimits.ahead + 1}.6`
     expect((await asking(far)).status).toBe(409)
   })
 
-  test('is not taken for one of a lost history without proof that every commit until now is here', async () => {
+  test('that no commit has had yet is not there yet, although every commit until now is here', async () => {
     gatewayAt('99.5')
-    const far = `${99 + versionLimits.ahead + 1}.6`
+    const waiting = [asking('100.6'), asking('100.6', graphql), asking(far)]
+    await wait(50)
+    versions.upToDate(performance.now())
+    for (const answer of waiting) expect((await answer).status).toBe(503)
+    afterFailover()
+    versions.upToDate(performance.now())
+    const beyond = asking(`${99 + versionLimits.ahead + 2}.6`)
+    await wait(50)
+    versions.upToDate(performance.now())
+    expect((await beyond).status).toBe(503)
+  })
+
+  test('is not taken for one of a lost history without proof that every commit until now is here', async () => {
+    afterFailover()
     const lagging = performance.now() - versionLimits.waitMilliseconds - 1
     versions.upToDate(lagging)
     const statuses = [asking('100.6'), asking(far)].map(async (answer) => (await answer).status)
