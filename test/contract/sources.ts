@@ -16,8 +16,15 @@ export interface Import {
 
 /** Parses a file. */
 export function parse(file: string, text: string): ts.SourceFile {
-  return ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+  const known = parsed.get(file)
+  if (known?.text === text) return known
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
+  parsed.set(file, source)
+  return source
 }
+
+/** The newest syntax tree of each file: several rules look at the same files. */
+const parsed = new Map<string, ts.SourceFile>()
 
 /** Returns all imports of files, including type imports. */
 export function importsOf(sources: Sources): Import[] {
