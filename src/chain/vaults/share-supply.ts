@@ -6,13 +6,8 @@ import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { VaultChange } from './vault-adapter.ts'
 import { vaultAbi } from './vault-events.ts'
-import { mayMintFees, readFeeRecipients, withoutDepositMints } from './vault-fees.ts'
+import { type LoggedChange, mayMintFees, readFeeRecipients, withoutDepositMints } from './vault-fees.ts'
 import type { VaultKinds } from './vault-kinds.ts'
-
-interface Change {
-  readonly change: VaultChange
-  readonly log: ChainLog
-}
 
 /**
  * Compares the logs of deposits and withdrawals with the share supply, to detect logs that a node leaves out: no other
@@ -56,17 +51,21 @@ export class ShareSupply {
   }
 
   /** Returns the accounts whose new shares are fees at either of these blocks, where the changes may contain fees. */
-  async #recipientsOf(vault: Address, changes: readonly Change[], states: readonly BlockState[]): Promise<Address[]> {
+  async #recipientsOf(
+    vault: Address,
+    changes: readonly LoggedChange[],
+    states: readonly BlockState[],
+  ): Promise<Address[]> {
     const mayContainFees = mayMintFees(this.kinds, vault) && changes.some(({ change }) => change.kind === 'minted')
     return mayContainFees ? readFeeRecipients(this.kinds, vault, states) : []
   }
 
   /** Returns the changes in logs of a vault, without the mints of deposits; null where a log cannot be decoded. */
-  #changesIn(vault: Address, logs: readonly ChainLog[]): Change[] | null {
+  #changesIn(vault: Address, logs: readonly ChainLog[]): LoggedChange[] | null {
     const { adapter } = this.kinds.of(vault)
     try {
       return withoutDepositMints(
-        logs.flatMap((log): Change[] => {
+        logs.flatMap((log): LoggedChange[] => {
           const change = adapter.readLog(log)
           return change === null ? [] : [{ change, log }]
         }),
@@ -80,9 +79,9 @@ export class ShareSupply {
 }
 
 /** Returns the net number of shares that changes mint; null where they are unknown. */
-function sharesIn(changes: readonly Change[] | null, recipients: readonly Address[]): bigint | null {
+function sharesIn(changes: readonly LoggedChange[] | null, recipients: readonly Address[]): bigint | null {
   if (changes === null) return null
-  const isOther = ({ change }: Change): boolean => change.kind === 'minted' && !recipients.includes(change.to)
+  const isOther = ({ change }: LoggedChange): boolean => change.kind === 'minted' && !recipients.includes(change.to)
   return changes.filter((one) => !isOther(one)).reduce((sum, { change }) => sum + sharesOf(change), 0n)
 }
 

@@ -38,7 +38,8 @@ export async function readFeeRecipients(
   return [...configuredRecipients(kinds, vault), ...recipients.filter((recipient) => recipient !== zeroAddress)]
 }
 
-interface LoggedChange {
+/** A change of a vault, with the log that reports it. */
+export interface LoggedChange {
   readonly change: VaultChange
   readonly log: ChainLog
 }
