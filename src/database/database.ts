@@ -109,6 +109,8 @@ export interface StatementReader extends VersionedReader {
 
 /** Runs several reads on one snapshot of the database. */
 export interface Snapshots {
+  /** Number of snapshots without long reads that may run at once and leave connections for other reads. */
+  readonly snapshotsAtOnce: number
   /**
    * Runs work whose reads all see one committed state of the whole database.
    * @param work may use the reader until its promise settles

@@ -107,7 +107,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits } = options
   const { cache = createResponseCache(0), versions = new DataVersions(), versionAt = noVersion } = options
   const admission = createAdmissionControl({ ...admissionLimits, networkOf })
-  const runConsistently = createConsistentReads(database, options)
+  const runConsistently = createConsistentReads(database, { ...options, networkOf })
   const { onFallback } = options
   const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
   const { plugins = [] } = options

@@ -93,6 +93,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
  */
 function serialSnapshots(pglite: PGlite, long: TaskQueue, statements: StatementRunner): Snapshots {
   return {
+    snapshotsAtOnce: 1,
     snapshot: (work, signal) =>
       long(
         () =>

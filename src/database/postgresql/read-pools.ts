@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Database } from '../database.ts'
+import type { Database, Snapshots } from '../database.ts'
 import { chainReads } from '../read-chain.ts'
 import { pooledReader, type ReadPools } from './reads/pooled-reads.ts'
 import { pooledSnapshots } from './reads/pooled-snapshots.ts'
@@ -97,6 +97,6 @@ export function eachPool({ short, long }: ReadPools): readonly pg.Pool[] {
 }
 
 /** Returns reads and snapshots on the pools of a server. */
-export function readsOn(pools: ReadPools): Pick<Database, 'read' | 'query' | 'snapshot'> {
+export function readsOn(pools: ReadPools): Pick<Database, 'read' | 'query' | keyof Snapshots> {
   return { ...chainReads('postgresql', pooledReader(pools)), ...pooledSnapshots(pools) }
 }

@@ -1,6 +1,8 @@
 import { Canceller, throwIfCancelled } from '../../database/cancellation.ts'
 import type { Read, Reader, Snapshots, Value, VersionedReader } from '../../database/database.ts'
 import { admissionLimits } from '../../limits.ts'
+import type { NetworkOf } from './admission/fair-queue.ts'
+import { limitConcurrency } from './admission/limit-concurrency.ts'
 import { type ContextOptions, noProblems, type RequestContext, type ResolverContext, unknownData } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
@@ -9,6 +11,8 @@ export type ConsistentDatabase = VersionedReader & Snapshots
 export interface ConsistentReadsOptions extends ContextOptions {
   /** Called for each operation that runs again because its reads had different data versions. */
   readonly onRepeat?: () => void
+  /** Finds networks of senders, each of which counts as one sender; without it there are none. */
+  readonly networkOf?: NetworkOf
 }
 
 /**
@@ -23,12 +27,14 @@ type Execute<Result> = (context: ResolverContext) => Promise<Result>
 /**
  * Creates consistent reads. In the first run each statement, also a batch shared by requests, has its own snapshot and
  * returns its data version. If all versions are equal, no batch of facts was committed between them. Otherwise the
- * operation runs again in one snapshot of the database, which occupies a connection of the pool for the whole run.
+ * operation runs again in one snapshot of the database, which occupies a connection of the pool for the whole run: senders
+ * take turns, and the other reads always have connections.
  */
 export function createConsistentReads(
   database: ConsistentDatabase,
-  { onRepeat, ...options }: ConsistentReadsOptions = {},
+  { onRepeat, networkOf, ...options }: ConsistentReadsOptions = {},
 ): RunConsistently {
+  const limit = limitConcurrency(database.snapshotsAtOnce, networkOf)
   return async (request, execute) => {
     const first = new OperationRun(database, request, options)
     try {
@@ -40,7 +46,10 @@ export function createConsistentReads(
     onRepeat?.()
     if (request.origin !== undefined) request.origin.version = null
     const runInSnapshot = (reader: VersionedReader) => new OperationRun(reader, request, options).run(execute)
-    return await database.snapshot(runInSnapshot, request.signal, first.hasLongRead)
+    const { sender, signal } = request
+    const repeat = () => database.snapshot(runInSnapshot, signal, first.hasLongRead)
+    // Long reads have connections of their own.
+    return await (first.hasLongRead ? repeat() : limit(sender, repeat, signal))
   }
 }
 

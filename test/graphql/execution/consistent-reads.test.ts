@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { Canceller } from '../../../src/database/cancellation.ts'
 import { readFeedStates } from '../../../src/database/read/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { createConsistentReads } from '../../../src/graphql/execution/consistent-reads.ts'
@@ -45,6 +46,7 @@ test('the snapshot of an operation whose long read failed is one of long reads',
       read.isLong === true
         ? Promise.reject(new Error('no connection'))
         : Promise.resolve({ rows: [], version: versions.shift() ?? '' }),
+    snapshotsAtOnce: 1,
     snapshot: (_run, _signal, isLong) => {
       snapshots.push(isLong)
       return Promise.reject(new Error('the snapshot'))
@@ -57,6 +59,43 @@ test('the snapshot of an operation whose long read failed is one of long reads',
   })
   await expect(run).rejects.toThrow('the snapshot')
   expect(snapshots).toEqual([true])
+})
+
+test('senders take turns in snapshots, which leave connections for other reads', async () => {
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  let sent = 0
+  const run = createConsistentReads({
+    snapshotsAtOnce: 2,
+    read: () => Promise.resolve({ rows: [], version: `${++sent}.1` }),
+    snapshot: async (work) => {
+      await new Promise<void>((resolve) => ends.push(resolve))
+      return work({ read: () => Promise.resolve({ rows: [], version: '9.1' }) })
+    },
+  })
+  const ask = (sender: string, signal?: Canceller): Promise<void> =>
+    run({ sender, report: String, ...(signal && { signal }) }, async ({ reader }) => {
+      for (let at = 0; at < 2; at++) await reader.query({ name: 'short', text: '', dependsOn: 'all vaults' }, [])
+      begun.push(sender)
+    })
+  const next = async (): Promise<void> => {
+    for (const end of ends.splice(0)) end()
+    await wait(5)
+  }
+  const leaving = new Canceller()
+  const first = ask('a')
+  const left = ask('a', leaving)
+  const asked = [first, left, ask('a'), ask('a'), ask('b'), ask('c')]
+  const outcomes = Promise.allSettled(asked)
+  await wait(5)
+  begun.length = 0
+  expect(ends).toHaveLength(2)
+  leaving.abort()
+  for (let times = 0; times < 4; times++) await next()
+  expect(begun).toEqual(['a', 'b', 'a', 'c', 'a'])
+  expect((await outcomes).map(({ status }) => status)).toEqual(
+    asked.map((each) => (each === left ? 'rejected' : 'fulfilled')),
+  )
 })
 
 test.each([

@@ -11,6 +11,8 @@ import { SnapshotReads } from '../../snapshot-reads.ts'
 
 const begin: pg.QueryConfig = { name: 'begin_snapshot', text: 'begin isolation level repeatable read read only' }
 const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
+/** Share of the connections for short reads that snapshots may have: the others serve all reads without one. */
+const shareOfSnapshots = 0.75
 
 /**
  * Returns snapshots on the connections of a pool: each is a read-only transaction whose reads are pipelined. The pool
@@ -21,6 +23,7 @@ const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
  */
 export function pooledSnapshots({ short, long }: ReadPools): Snapshots {
   return {
+    snapshotsAtOnce: Math.max(1, Math.ceil(short.options.max * shareOfSnapshots)),
     async snapshot(work, signal, isLong = false) {
       const pool = isLong ? long : short
       const first = await tryOnce(pool, work, signal)

@@ -1,10 +1,11 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
+import { limitConcurrency, type LimitConcurrency } from '../../../graphql/execution/admission/limit-concurrency.ts'
 import type { CommitPage, LedgerLog, LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { FailureReport } from '../../async/failure-report.ts'
-import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
+import { networkOf } from '../../sender.ts'
 import { endOf, type Follower, type Following, isSamePlace } from './following.ts'
 import { inTurn } from './turn.ts'
 import { readable, UnreadableRows } from './unreadable-rows.ts'
@@ -44,7 +45,6 @@ export class LedgerTail {
   #retry: NodeJS.Timeout | undefined
   /** Whether the last read of new commits failed. */
   #isFailing = false
-  /** Failures of the reads of new commits, and of the end for a stream. */
   readonly #failures: FailureReport
   readonly #failuresOfEnds: FailureReport
   /** Streams whose next rows cannot be read or produced. */
@@ -58,8 +58,8 @@ export class LedgerTail {
     this.#versions = versions
     this.#limits = limits
     this.#fanOut = fanOut
-    this.#limit = limitConcurrency(limits.ledgerReads)
-    this.#limitEnds = limitConcurrency(limits.ledgerReads)
+    this.#limit = limitConcurrency(limits.ledgerReads, networkOf)
+    this.#limitEnds = limitConcurrency(limits.ledgerReads, networkOf)
   }
 
   /** The position behind all commits that were read; null if it is not known. */

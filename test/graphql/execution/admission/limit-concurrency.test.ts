@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { limitConcurrency } from '../../../src/http/async/limit-concurrency.ts'
+import { Canceller } from '../../../../src/database/cancellation.ts'
+import { ReadCancelled } from '../../../../src/database/errors.ts'
+import { limitConcurrency } from '../../../../src/graphql/execution/admission/limit-concurrency.ts'
+import { networkOf } from '../../../../src/http/sender.ts'
 
 /** Work that ends when it is told to, by its name. */
 function controlled(most: number) {
-  const limit = limitConcurrency(most)
+  const limit = limitConcurrency(most, networkOf)
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   return {
@@ -68,4 +71,25 @@ test('gives results and errors, and goes on after either', async () => {
     limit('a', () => Promise.resolve(3)),
   ])
   expect(results.map((result) => (result.status === 'fulfilled' ? result.value : null))).toEqual([1, null, 3])
+})
+
+test('work whose signal is aborted while it waits leaves the queue, and never runs', async () => {
+  const limit = limitConcurrency(1)
+  let end = (): void => undefined
+  const running = limit('a', () => new Promise<void>((resolve) => (end = resolve)))
+  const leaving = new Canceller()
+  const begun: string[] = []
+  const run = (name: string) => () => Promise.resolve(void begun.push(name))
+  const left = [limit('b', run('b1'), leaving), limit('b', run('b2'), leaving)]
+  const stays = [limit('b', run('b3')), limit('c', run('c1'), new Canceller())]
+  const settled = Promise.allSettled(left)
+  leaving.abort()
+  await expect(settled).resolves.toEqual(
+    left.map(() => ({ status: 'rejected', reason: expect.any(ReadCancelled) as unknown })),
+  )
+  await expect(limit('b', run('b4'), leaving)).rejects.toThrow(ReadCancelled)
+  expect(begun).toEqual([])
+  end()
+  await Promise.all([running, ...stays])
+  expect(begun).toEqual(['b3', 'c1'])
 })
