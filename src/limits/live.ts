@@ -28,6 +28,8 @@ export const liveLimits = {
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
   sliceMilliseconds: 10, // Time of one iteration for that, if fewer take as long.
   rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.
+  rowGroups: 2, // Groups of such rows that all streams produce at once: the event loop serves others in between.
+  rowGroupMilliseconds: 100, // Time after which others take their turn, even where a group is not ready: a few reads.
   rowBytesAtOnce: 262_144, // Bytes of these, by the longest row before: fewer rows are made at once where they are long.
 } as const
 export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

@@ -192,6 +192,7 @@ function follow(tail: LedgerTail, versions: DataVersions, sender: string, positi
     tail,
     sender,
     frames: new RowFrames(1e9),
+    pace: { produce: (_sender, group) => group() },
     connection,
     filter: { vaults: null, types: null },
     versions,

@@ -1,29 +1,21 @@
-import { setImmediate } from 'node:timers/promises'
 import { type Cancellation, Canceller } from '../../../database/cancellation.ts'
-import { formatLedgerPosition, type LedgerPosition } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits/live.ts'
+import { formatLedgerPosition, type LedgerPosition, type StreamedCommit } from '../../../graphql/ledger-log.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
-import type { Drainable, LiveConnection } from '../delivery/live-connection.ts'
+import type { Drainable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
-import type { RowFormat, RowFrames } from './row-frames.ts'
 import { endOf, type Follower, type Following } from './following.ts'
 import type { LedgerTail } from './ledger-tail.ts'
-import { producible, RowsUnreadable } from './unreadable-rows.ts'
-import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
+import { type RowFilter, wantedRows } from './row-filter.ts'
+import { RowWriter, type RowWriterOptions } from './row-writer.ts'
+import { RowsUnreadable } from './unreadable-rows.ts'
 
-export interface FollowerOptions {
+export interface FollowerOptions extends RowWriterOptions {
   readonly tail: LedgerTail
-  readonly sender: string
-  /** Frames that streams share. */
-  readonly frames: RowFrames
-  readonly connection: LiveConnection
   readonly filter: RowFilter
-  readonly format: RowFormat
   /** The position to begin at; null if the one that was asked for is lost. */
   readonly position: LedgerPosition | null
   readonly versions: DataVersions
-  readonly onDelivery: () => void
 }
 
 /** Delay before the next attempt after a failed read, in milliseconds. */
@@ -41,8 +33,7 @@ export class LedgerFollower implements Follower, Drainable {
   #isWanted = false
   /** Is aborted when the stream closes. */
   readonly #closing = new Canceller()
-  /** How many rows are made at once: one, until its length is known. */
-  #rowsAtOnce = 1
+  readonly #writer: RowWriter
   #retry: NodeJS.Timeout | undefined
   /** Whether only the next retry reads on: new commits would have the same rows fail again. */
   #isResting = false
@@ -53,6 +44,10 @@ export class LedgerFollower implements Follower, Drainable {
     this.#position = options.position
     this.#awaited = new AwaitedPosition(options.versions, () => this.advance())
     const { tail, connection } = options
+    this.#writer = new RowWriter(options, this.#closing, (position) => {
+      tail.unreadable.passed(this)
+      this.#position = position
+    })
     const remove = tail.add(this)
     connection.heartbeatFrame = () => this.#heartbeat()
     connection.onClose(() => {
@@ -149,12 +144,11 @@ export class LedgerFollower implements Follower, Drainable {
   }
 
   async #take(following: Following | null, turn?: Cancellation): Promise<boolean> {
-    const { connection, filter, format, tail } = this.#options
+    const { connection, format, tail } = this.#options
     if (this.#isClosed) return false
     this.#awaited.end()
     if (typeof following === 'object' && following !== null) {
-      const { commits } = following
-      return this.#write(wantedRows(commits, filter), endOf(commits), turn)
+      return this.#write(following.commits, turn)
     }
     tail.unreadable.passed(this)
     if (following !== null) return this.#reset()
@@ -166,38 +160,10 @@ export class LedgerFollower implements Follower, Drainable {
     return false
   }
 
-  /**
-   * Writes rows until the turn ends: those that are being made then are the last ones, and the others are not kept.
-   * @param wanted rows in their order, which are removed as they are made
-   * @param end position behind all of them
-   * @param turn without one, no other stream waits for it to end
-   */
-  async #write(wanted: WantedRow[], end: LedgerPosition | null, turn?: Cancellation): Promise<boolean> {
-    const { connection, format, frames, onDelivery, tail } = this.#options
-    turn?.addEventListener('abort', { handleEvent: () => void (wanted.length = 0) })
-    while (wanted.length > 0) {
-      const making = wanted
-        .splice(0, this.#rowsAtOnce)
-        .map((each) => ({ ...each, frame: producible(each.row, frames.of(each.row, format, this.#closing)) }))
-      let longest = 1
-      // A row that cannot be produced holds back those behind it, but not those before it.
-      for (const { seq, version, row, frame } of making) {
-        const made = await frame
-        if (this.#isClosed) return false
-        if (connection.isFull) return true
-        tail.unreadable.passed(this)
-        connection.write(made)
-        onDelivery()
-        this.#position = { seq, version, rows: Number(row.cursor.slice(version.length + 1)) }
-        longest = Math.max(longest, made.length)
-      }
-      this.#rowsAtOnce = Math.max(1, Math.min(liveLimits.rowsAtOnce, Math.floor(liveLimits.rowBytesAtOnce / longest)))
-      // Other streams take their turn in between.
-      if (wanted.length > 0) await setImmediate()
-      if (this.#isClosed || turn?.aborted === true) return !this.#isClosed
-    }
-    this.#position = end ?? this.#position
-    return true
+  async #write(commits: readonly StreamedCommit[], turn?: Cancellation): Promise<boolean> {
+    const written = await this.#writer.write(wantedRows(commits, this.#options.filter), turn)
+    if (written === 'all') this.#position = endOf(commits) ?? this.#position
+    return written !== 'closed'
   }
 
   /** Begins anew at the end, after the position was lost by a failover, or is not kept any more. */

@@ -10,6 +10,7 @@ import type { Opening } from '../responses/opening.ts'
 import { LedgerFollower } from './ledger-follower.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 import { type RowFormat, RowFrames } from './row-frames.ts'
+import { RowPace } from './row-pace.ts'
 
 export interface LedgerStreamOptions {
   readonly connections: LiveConnections
@@ -38,6 +39,7 @@ export type CreateLedgerStream = (
 export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream {
   const { connections, tail, versions, onDelivery } = options
   const frames = new RowFrames(liveLimits.frameBytes)
+  const pace = new RowPace()
 
   return async (exchange, { args, after, format }, { slot }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
@@ -54,7 +56,7 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
       if (!versions.isListening) connection.sendStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
       const { sender } = exchange
-      new LedgerFollower({ tail, sender, frames, connection, filter, format, position, versions, onDelivery })
+      new LedgerFollower({ tail, sender, frames, pace, connection, filter, format, position, versions, onDelivery })
     })
   }
 }

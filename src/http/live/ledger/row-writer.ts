@@ -1,0 +1,82 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Cancellation } from '../../../database/cancellation.ts'
+import type { LedgerPosition } from '../../../graphql/ledger-log.ts'
+import { liveLimits } from '../../../limits/live.ts'
+import type { LiveConnection } from '../delivery/live-connection.ts'
+import type { WantedRow } from './row-filter.ts'
+import type { RowFormat, RowFrames } from './row-frames.ts'
+import type { RowPace } from './row-pace.ts'
+import { producible } from './unreadable-rows.ts'
+
+export interface RowWriterOptions {
+  readonly sender: string
+  /** Frames that streams share. */
+  readonly frames: RowFrames
+  readonly pace: Pick<RowPace, 'produce'>
+  readonly connection: LiveConnection
+  readonly format: RowFormat
+  readonly onDelivery: () => void
+}
+
+/**
+ * How rows were written: all of them; or not all, because the turn has ended or the client does not read; or the stream
+ * was closed meanwhile.
+ */
+export type Written = 'all' | 'some' | 'closed'
+
+/** Writes the rows of one stream: a group is produced at once, and written in order. */
+export class RowWriter {
+  /** Maximum number of rows of the next group: one, until its length is known. */
+  #rowsAtOnce = 1
+
+  /**
+   * @param closing is aborted when the stream closes
+   * @param onWritten called with the position behind each row that was written
+   */
+  constructor(
+    readonly options: RowWriterOptions,
+    readonly closing: Cancellation,
+    readonly onWritten: (position: LedgerPosition) => void,
+  ) {}
+
+  /**
+   * Writes rows until the turn ends: those in production then, or next, are the last ones, and the others are not kept.
+   * @param wanted rows in their order, which are removed as they are produced
+   * @param turn without one, no other stream waits for it to end
+   */
+  async write(wanted: WantedRow[], turn?: Cancellation): Promise<Written> {
+    const { connection, format, frames, pace, sender } = this.options
+    turn?.addEventListener('abort', { handleEvent: () => void (wanted.length = 0) })
+    const isOver = (): boolean => this.closing.aborted || connection.isFull
+    while (wanted.length > 0) {
+      const next = wanted.splice(0, this.#rowsAtOnce)
+      if (next.every(({ row }) => frames.has(row, format))) await this.#writeGroup(next)
+      else await pace.produce(sender, () => this.#writeGroup(next), this.closing)
+      if (isOver()) break
+      // Other streams take their turn in between.
+      if (wanted.length > 0) await setImmediate()
+    }
+    if (this.closing.aborted) return 'closed'
+    return connection.isFull || turn?.aborted === true ? 'some' : 'all'
+  }
+
+  /** Produces a group of rows, and writes them until the client does not read, or the stream is closed. */
+  async #writeGroup(group: readonly WantedRow[]): Promise<void> {
+    const { connection, format, frames, onDelivery } = this.options
+    const making = group.map((each) => ({
+      ...each,
+      frame: producible(each.row, frames.of(each.row, format, this.closing)),
+    }))
+    let longest = 1
+    // A row that cannot be produced holds back those behind it, but not those before it.
+    for (const { seq, version, row, frame } of making) {
+      const made = await frame
+      if (this.closing.aborted || connection.isFull) return
+      connection.write(made)
+      onDelivery()
+      this.onWritten({ seq, version, rows: Number(row.cursor.slice(version.length + 1)) })
+      longest = Math.max(longest, made.length)
+    }
+    this.#rowsAtOnce = Math.max(1, Math.min(liveLimits.rowsAtOnce, Math.floor(liveLimits.rowBytesAtOnce / longest)))
+  }
+}
