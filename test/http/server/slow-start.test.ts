@@ -21,3 +21,12 @@ test('rests no longer where no connection comes', () => {
   expect(start.next(1, true)).toBe(0)
   expect([1, 2].map(() => start.next(1, false))).toEqual([2, 4])
 })
+
+test('gives two turns after each rest where every iteration is long and accepts connections', () => {
+  const start = new SlowStart(10)
+  const turns = Array.from({ length: 9 }, () => {
+    vi.advanceTimersByTime(20)
+    return start.next(20, true)
+  })
+  expect(turns).toEqual([0, 0, 2, 0, 2, 0, 2, 0, 2])
+})

@@ -25,7 +25,10 @@ export class SlowStart {
       if (wasLong) this.#turns = fewestTurns
       else if (!hasRested) this.#turns = Math.min(2 * this.#turns, turnsPerIteration)
       this.#restsUntil = wasLong ? now + 2 * milliseconds : 0
-    } else if (!hasAccepted) this.#restsUntil = 0
+      // Where all iterations are long, each rest is followed by the fewest turns: nothing waits for ever.
+      return wasLong && !hasRested ? 0 : this.#turns
+    }
+    if (!hasAccepted) this.#restsUntil = 0
     return now >= this.#restsUntil ? this.#turns : 0
   }
 }
