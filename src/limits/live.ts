@@ -22,14 +22,13 @@ export const liveLimits = {
   ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
   ledgerReadMilliseconds: 10_000, // Time of such a read, and of each row: on a silent connection all streams would wait.
   ledgerTurnMilliseconds: 250, // Time of one stream with such a read, while it makes rows: then others take their turn.
-  ledgerReads: 4, // Streams that read old rows at once: each holds a page of them in its turn.
+  ledgerReads: 2, // Streams that read old rows at once: each holds a page of them in its turn, and keeps the process busy.
+  ledgerEnds: 4, // Streams that begin and read the end of the log at once: a short statement.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
   frameBytes: 8 * 1024 * 1024, // Frames of rows that are kept for all streams: 16,000 of 500 bytes.
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
   sliceMilliseconds: 10, // Time of one iteration for that, if fewer take as long.
   rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.
-  rowGroups: 2, // Groups of such rows that all streams produce at once: the event loop serves others in between.
-  rowGroupMilliseconds: 100, // Time after which others take their turn, even where a group is not ready: a few reads.
   rowBytesAtOnce: 262_144, // Bytes of these, by the longest row before: fewer rows are made at once where they are long.
 } as const
 export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

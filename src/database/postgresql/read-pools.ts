@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Database, Snapshots } from '../database.ts'
 import { chainReads } from '../read-chain.ts'
 import { pooledReader, type ReadPools } from './reads/pooled-reads.ts'
-import { pooledSnapshots } from './reads/pooled-snapshots.ts'
+import { pooledSnapshots, snapshotsWithin } from './reads/pooled-snapshots.ts'
 import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
 import { readAddress } from './server-address.ts'
 import { configuresSessions } from './session-settings.ts'
@@ -54,6 +54,14 @@ function warnOnce(url: string, connections: number, warn: Warn): () => void {
   }
 }
 
+/** Returns how many of the connections for reads are for long ones. */
+const longOf = (connections: number): number => Math.max(1, Math.floor(connections / connectionsForOneLong))
+
+/** Returns how many snapshots without long reads may run at once within a number of connections for reads. */
+export function snapshotsOf(connections: number): number {
+  return snapshotsWithin(connections - longOf(connections))
+}
+
 /**
  * Makes the pools for reads of a server; they connect with the first read. Each takes over a connection of the others where
  * the server gives it none.
@@ -64,7 +72,7 @@ export function openReadPools(
   pool: MakePool,
   connections: number,
 ): ReadPools & { readonly lenders: readonly RetryingPool[] } {
-  const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
+  const forLong = longOf(connections)
   const lenders: RetryingPool[] = []
   const reading = { pipeline: true, onConnect: configureReads, lenders, usesLenders: true }
   const short = pool({ max: connections - forLong, ...reading })

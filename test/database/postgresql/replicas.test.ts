@@ -237,6 +237,8 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
 
   test('sends a snapshot again when its replica is lost while it is read', async () => {
     const gateway = await serve(urls, 60)
+    // Those of the connections to a replica, four for reads, and not of the few to the primary.
+    expect(gateway.database.snapshotsAtOnce).toBe(2)
     const lost = chosen(gateway)
     const tables: Read = { name: 'vaults', text: 'select count(*)::integer as count from vault', dependsOn: 'universe' }
     let begun = 0

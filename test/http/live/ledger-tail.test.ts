@@ -16,6 +16,7 @@ import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
 import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { RowNotReady } from '../../../src/http/live/ledger/unreadable-rows.ts'
 import { type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
+import { heapBytes } from '../../support/heap.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
 
@@ -192,7 +193,7 @@ function follow(tail: LedgerTail, versions: DataVersions, sender: string, positi
     tail,
     sender,
     frames: new RowFrames(1e9),
-    pace: { produce: (_sender, group) => group() },
+    pace: { produce: (group) => group() },
     connection,
     filter: { vaults: null, types: null },
     versions,
@@ -396,7 +397,12 @@ test('a client whose stream was full is told that commits are not heard of, when
 test('a stream whose old row is not made lets others take their turn meanwhile, and keeps no other rows', async () => {
   const { tail, log, commit, versions } = tailOf({ ledgerReads: 1, ledgerTurnMilliseconds: 20 }, { seq: 2 })
   commit()
-  log.after.mockImplementation((position) => Promise.resolve(pageOf(rowsOf(2, 10), position)))
+  const pages: WeakRef<object>[] = []
+  log.after.mockImplementation((position) => {
+    const page = pageOf(rowsOf(2, 10), position)
+    pages.push(...page.commits.map((each) => new WeakRef(each)))
+    return Promise.resolve(page)
+  })
   const { opened, open } = gate()
   const held = follow(tail, versions, 'held', behind(1), async () => {
     await opened
@@ -406,6 +412,10 @@ test('a stream whose old row is not made lets others take their turn meanwhile, 
   await vi.waitFor(() => expect(other.written).toHaveLength(10))
   expect(held.written).toEqual([])
   log.after.mockClear()
+  // A weak reference keeps its object until the next task.
+  await setImmediate()
+  heapBytes()
+  expect(pages.map((page) => page.deref())).toEqual(pages.map(() => undefined))
   open()
   await vi.waitFor(() => expect(held.written).toHaveLength(10))
   // Its first row was being made, and the others are read again.

@@ -14,6 +14,11 @@ const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
 /** Share of the connections for short reads that snapshots may have: the others serve all reads without one. */
 const shareOfSnapshots = 0.75
 
+/** Returns how many snapshots may run at once within a number of connections for short reads: all of them only where there is one. */
+export function snapshotsWithin(connections: number): number {
+  return Math.max(1, Math.floor(connections * shareOfSnapshots))
+}
+
 /**
  * Returns snapshots on the connections of a pool: each is a read-only transaction whose reads are pipelined. The pool
  * limits their number. A snapshot that meets a recovery conflict of a standby, which cancels its statement or closes its
@@ -23,7 +28,7 @@ const shareOfSnapshots = 0.75
  */
 export function pooledSnapshots({ short, long }: ReadPools): Snapshots {
   return {
-    snapshotsAtOnce: Math.max(1, Math.ceil(short.options.max * shareOfSnapshots)),
+    snapshotsAtOnce: snapshotsWithin(short.options.max),
     async snapshot(work, signal, isLong = false) {
       const pool = isLong ? long : short
       const first = await tryOnce(pool, work, signal)

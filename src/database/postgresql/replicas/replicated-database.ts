@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, ReadServerState, VersionedReader } from '../../database.ts'
 import { withQuery } from '../../read-chain.ts'
 import { DatabaseRefused, DatabaseUnavailable, RecoveryConflict } from '../../errors.ts'
-import type { Warn } from '../read-pools.ts'
+import { snapshotsOf, type Warn } from '../read-pools.ts'
 import { ReplicaMonitor } from './replica-monitor.ts'
 import type { ReadServer } from './read-server.ts'
 import { replicaTiming } from './timing.ts'
@@ -65,6 +65,7 @@ export async function openReplicated(
         }
       },
     }),
+    snapshotsAtOnce: snapshotsOf(connections),
     async snapshot(work, signal, isLong) {
       const first = await server()
       const met = { isLost: false }

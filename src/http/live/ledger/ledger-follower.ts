@@ -1,17 +1,18 @@
 import { type Cancellation, Canceller } from '../../../database/cancellation.ts'
-import { formatLedgerPosition, type LedgerPosition, type StreamedCommit } from '../../../graphql/ledger-log.ts'
+import { formatLedgerPosition, type LedgerPosition } from '../../../graphql/ledger-log.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Drainable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
 import { endOf, type Follower, type Following } from './following.ts'
 import type { LedgerTail } from './ledger-tail.ts'
-import { type RowFilter, wantedRows } from './row-filter.ts'
+import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
 import { RowWriter, type RowWriterOptions } from './row-writer.ts'
 import { RowsUnreadable } from './unreadable-rows.ts'
 
 export interface FollowerOptions extends RowWriterOptions {
   readonly tail: LedgerTail
+  readonly sender: string
   readonly filter: RowFilter
   /** The position to begin at; null if the one that was asked for is lost. */
   readonly position: LedgerPosition | null
@@ -144,11 +145,12 @@ export class LedgerFollower implements Follower, Drainable {
   }
 
   async #take(following: Following | null, turn?: Cancellation): Promise<boolean> {
-    const { connection, format, tail } = this.#options
+    const { connection, filter, format, tail } = this.#options
     if (this.#isClosed) return false
     this.#awaited.end()
     if (typeof following === 'object' && following !== null) {
-      return this.#write(following.commits, turn)
+      const { commits } = following
+      return this.#write(wantedRows(commits, filter), endOf(commits), turn)
     }
     tail.unreadable.passed(this)
     if (following !== null) return this.#reset()
@@ -160,9 +162,10 @@ export class LedgerFollower implements Follower, Drainable {
     return false
   }
 
-  async #write(commits: readonly StreamedCommit[], turn?: Cancellation): Promise<boolean> {
-    const written = await this.#writer.write(wantedRows(commits, this.#options.filter), turn)
-    if (written === 'all') this.#position = endOf(commits) ?? this.#position
+  /** @param end position behind the rows; the commits themselves are not kept while rows are produced */
+  async #write(wanted: WantedRow[], end: LedgerPosition | null, turn?: Cancellation): Promise<boolean> {
+    const written = await this.#writer.write(wanted, turn)
+    if (written === 'all') this.#position = end ?? this.#position
     return written !== 'closed'
   }
 

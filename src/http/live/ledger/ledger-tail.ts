@@ -59,7 +59,7 @@ export class LedgerTail {
     this.#limits = limits
     this.#fanOut = fanOut
     this.#limit = limitConcurrency(limits.ledgerReads, networkOf)
-    this.#limitEnds = limitConcurrency(limits.ledgerReads, networkOf)
+    this.#limitEnds = limitConcurrency(limits.ledgerEnds, networkOf)
   }
 
   /** The position behind all commits that were read; null if it is not known. */

@@ -54,11 +54,6 @@ export class RowFrames {
     this.#kept = new LRUCache({ maxSize: bytes, sizeCalculation: ({ length }) => length + overheadBytes })
   }
 
-  /** Returns whether the frame of a row is kept, so that it need not be made. */
-  has(row: StreamedRow, { name }: RowFormat): boolean {
-    return this.#kept.has(`${this.#numberOf(row)} ${name}`)
-  }
-
   /**
    * Returns the frame of a row; rejects if it cannot be made now.
    * @param closing of the stream, which does not wait for it then: it is cancelled when none does

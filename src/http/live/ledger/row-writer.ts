@@ -9,7 +9,6 @@ import type { RowPace } from './row-pace.ts'
 import { producible } from './unreadable-rows.ts'
 
 export interface RowWriterOptions {
-  readonly sender: string
   /** Frames that streams share. */
   readonly frames: RowFrames
   readonly pace: Pick<RowPace, 'produce'>
@@ -39,24 +38,28 @@ export class RowWriter {
     readonly onWritten: (position: LedgerPosition) => void,
   ) {}
 
+  get #isClosed(): boolean {
+    return this.closing.aborted
+  }
+
   /**
    * Writes rows until the turn ends: those in production then, or next, are the last ones, and the others are not kept.
    * @param wanted rows in their order, which are removed as they are produced
-   * @param turn without one, no other stream waits for it to end
+   * @param turn of rows from far back, for which other streams wait, and which are produced at their pace
    */
   async write(wanted: WantedRow[], turn?: Cancellation): Promise<Written> {
-    const { connection, format, frames, pace, sender } = this.options
+    const { connection, pace } = this.options
     turn?.addEventListener('abort', { handleEvent: () => void (wanted.length = 0) })
-    const isOver = (): boolean => this.closing.aborted || connection.isFull
+    const isOver = (): boolean => this.#isClosed || connection.isFull
     while (wanted.length > 0) {
       const next = wanted.splice(0, this.#rowsAtOnce)
-      if (next.every(({ row }) => frames.has(row, format))) await this.#writeGroup(next)
-      else await pace.produce(sender, () => this.#writeGroup(next), this.closing)
+      const writeNext = async (): Promise<void> => (this.#isClosed ? undefined : this.#writeGroup(next))
+      await (turn === undefined ? writeNext() : pace.produce(writeNext))
       if (isOver()) break
       // Other streams take their turn in between.
       if (wanted.length > 0) await setImmediate()
     }
-    if (this.closing.aborted) return 'closed'
+    if (this.#isClosed) return 'closed'
     return connection.isFull || turn?.aborted === true ? 'some' : 'all'
   }
 
@@ -71,7 +74,7 @@ export class RowWriter {
     // A row that cannot be produced holds back those behind it, but not those before it.
     for (const { seq, version, row, frame } of making) {
       const made = await frame
-      if (this.closing.aborted || connection.isFull) return
+      if (this.#isClosed || connection.isFull) return
       connection.write(made)
       onDelivery()
       this.onWritten({ seq, version, rows: Number(row.cursor.slice(version.length + 1)) })
