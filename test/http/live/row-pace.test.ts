@@ -26,7 +26,9 @@ test('after a group that kept the event loop busy no other begins for as long, o
 
 test('a group whose rows wait for the database is followed by the next one', async () => {
   const pace = new RowPace()
-  const waiting = vi.spyOn(performance, 'eventLoopUtilization').mockReturnValue({ active: 5, idle: 6, utilization: 0.45 })
+  const waiting = vi
+    .spyOn(performance, 'eventLoopUtilization')
+    .mockReturnValue({ active: 5, idle: 6, utilization: 0.45 })
   await pace.produce(() => Promise.resolve())
   waiting.mockRestore()
   let hasBegun = false
