@@ -85,12 +85,12 @@ export function createLedgerLog(
       if ((first?.version ?? null) !== position.version) return 'lost'
       if ((position.rows ?? 0) > (first?.ledgerRows ?? 0)) return 'lost'
       const isPartial = position.rows !== null
-      const behind = first === undefined || isPartial ? read : read.slice(1)
+      const later = first === undefined || isPartial ? read : read.slice(1)
       const start = first === undefined || isPartial ? Math.max(1, position.seq) : position.seq + 1
-      if (!behind.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)) return 'lost'
-      const commits = firstPage(behind)
+      if (!later.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)) return 'lost'
+      const commits = firstPage(later)
       const rows = await rowsOf(database, commits, signal)
-      const isEnd = read.length < commitsPerRead && commits.length === behind.length
+      const isEnd = read.length < commitsPerRead && commits.length === later.length
       return { commits: commits.map((commit) => streamed(commit, rows, position)), isEnd }
     },
   }

@@ -28,6 +28,7 @@ const newestCommit: Statement = {
   text: `select ${columns}, true as "isOfVaults" from commit_log order by seq desc limit 1`,
 }
 
+/** `sources` are the cache tags of a commit, among them its vaults. Rows of a commit never change, so that this and the next statement need no snapshot. */
 const commitsFrom: Statement = {
   name: 'ledger_commits_from',
   text: `select ${columns}, $3::text[] is null or sources && $3::text[] as "isOfVaults"

@@ -28,7 +28,7 @@ export interface OperationParams extends RunParams {
 }
 
 /** A subscription whose events may be run, or the errors for which it is refused. */
-export type Subscribed =
+export type SubscriptionCheck =
   | {
       readonly field: SubscribedField
       readonly variables: Variables
@@ -84,7 +84,11 @@ export interface Executor {
    * Checks a subscription like `run` before execution, but with a smaller cost limit, and selects its field.
    * @throws {AdmissionQueueFull} if too many other operations wait for preparation
    */
-  subscribe(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<Subscribed>
+  checkSubscription(
+    prepared: PreparedDocument,
+    params: OperationParams,
+    request: RequestContext,
+  ): Promise<SubscriptionCheck>
 }
 
 /** Creates the executor, with a separate operation cache. */
@@ -147,7 +151,11 @@ class OperationExecutor implements Executor {
     return { body: data.body, envelope: data.text }
   }
 
-  async subscribe(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<Subscribed> {
+  async checkSubscription(
+    prepared: PreparedDocument,
+    params: OperationParams,
+    request: RequestContext,
+  ): Promise<SubscriptionCheck> {
     // The operation of a subscription runs for each event.
     const maxCost = Math.min(this.#limits.cost, liveLimits.cost)
     const checked = await this.#checks.check(prepared, params, request, maxCost)

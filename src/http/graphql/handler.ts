@@ -83,8 +83,11 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     return explained({ status: response.status, headers: sent, body: await response.text() })
   }
 
-  /** Parses and runs a request; a long body is parsed under admission control, with a cost in proportion to its size. */
-  function admitted(exchange: Exchange, mediaType: MediaType, context: RequestContext): Promise<TextResponse> {
+  /**
+   * Parses and runs a request. Of a long body the parsing counts in admission control, by its size: Yoga tells when it is parsed
+   * (`onParsed`), or has refused it before.
+   */
+  function parseAndRun(exchange: Exchange, mediaType: MediaType, context: RequestContext): Promise<TextResponse> {
     const { sender, signal } = context
     const cost = exchange.body.length * preparationCosts.bodyByte
     if (cost <= admissionLimits.shortPreparation) {
@@ -103,7 +106,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request.method)
     const mediaType = acceptedMediaType(request.header('accept'))
-    return mediaType === null ? notAcceptable() : admitted(exchange, mediaType, context)
+    return mediaType === null ? notAcceptable() : parseAndRun(exchange, mediaType, context)
   }
 
   // The media type is negotiated, and a browser gets GraphiQL's page: caches must store the variants separately.

@@ -174,7 +174,7 @@ function pageOf(rows: readonly StreamedRow[], { seq, rows: before }: LedgerPosit
 
 type Frame = (row: StreamedRow) => Promise<Buffer>
 
-/** Has a client follow the rows behind a position. @returns the frames that it gets, and whether it reads */
+/** Has a client follow the rows after a position. @returns the frames that it gets, and whether it reads */
 function follow(tail: LedgerTail, versions: DataVersions, sender: string, position: LedgerPosition, frame: Frame) {
   const written: string[] = []
   const drained: (() => void)[] = []
@@ -287,7 +287,7 @@ test('older rows that cannot be read are reported once, and read again after pau
     }
     expect(counts).toEqual([2, 2, 4, 4, 6, 6, 8, 8, 10])
     expect(clients.map(({ written }) => written)).toEqual([['stale'], ['stale']])
-    const message = 'Ledger rows behind 1.1 cannot be read: the streams of these rows wait, and try again.'
+    const message = 'Ledger rows after 1.1 cannot be read: the streams of these rows wait, and try again.'
     expect(report.mock.calls).toEqual([[expect.objectContaining({ message, cause: error })]])
     log.after.mockImplementation(({ seq }) => Promise.resolve({ commits: commitsAfter(seq, newest.seq), isEnd: true }))
     await settled(60_000)

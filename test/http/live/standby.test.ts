@@ -93,7 +93,7 @@ const eventsOf = ({ events }: LiveClient) => events.flatMap(({ event }) => event
 const follow = (path: string, headers: Record<string, string> = {}) =>
   openStream(standby.server.origin, path, { headers })
 
-describe('rows behind a position that a standby has not reached yet', () => {
+describe('rows after a position that a standby has not reached yet', () => {
   test('come when it has, without a word where that is soon', async () => {
     const position = await commit()
     const client = await follow(`/live/events?after=${position.version ?? ''}`)

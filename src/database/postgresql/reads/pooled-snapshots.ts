@@ -20,8 +20,8 @@ export function snapshotsWithin(connections: number): number {
 }
 
 /**
- * Returns snapshots on the connections of a pool: each is a read-only transaction whose reads are pipelined. The pool
- * limits their number. A snapshot that meets a recovery conflict of a standby, which cancels its statement or closes its
+ * Returns snapshots on the connections of a pool: each is a read-only transaction whose reads are pipelined. The caller
+ * limits the number of those without long reads. A snapshot that meets a recovery conflict of a standby, which cancels its statement or closes its
  * connection between two reads, is retried once.
  * @see PostgreSQL documentation, "Transaction Isolation", section "Repeatable Read Isolation Level"
  * @see PostgreSQL documentation, "Hot Standby", section "Handling Query Conflicts"

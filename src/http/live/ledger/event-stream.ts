@@ -36,7 +36,7 @@ export function eventStream({ operations, connections, createLedgerStream }: Eve
     name: liveEvents.path,
     sender: liveSender,
     frame: async (row, signal) => {
-      const text = await operations.body(liveEventOperation, row, signal)
+      const text = await operations.rowBody(liveEventOperation, row, signal)
       return eventFrame({
         event: liveEvents.event.type,
         id: row.cursor,
@@ -56,7 +56,7 @@ export function eventStream({ operations, connections, createLedgerStream }: Eve
     if ('refusal' in asked) return refuse(request, asked.refusal)
     const { variables, after } = asked
     return openAt(exchange, connections.admit(sender), async (opening) => {
-      const checked = await operations.subscribe(liveEventOperation.text.toString(), { variables }, exchange)
+      const checked = await operations.checkSubscription(liveEventOperation.text.toString(), { variables }, exchange)
       if (checked === null) throw new Error('The document of rows is not valid.')
       if ('status' in checked) return toProblem(checked)
       return createLedgerStream(exchange, { args: checked.args, after, format }, opening)

@@ -1,15 +1,15 @@
 import type { LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
 
-/** The next commits for a stream, or why there are none behind its position. */
+/** The next commits for a stream, or why there are none after its position. */
 export type Following = { readonly commits: readonly StreamedCommit[] } | NoPage
 
-/** Returns the position behind commits; null if there are none. */
+/** Returns the position after commits; null if there are none. */
 export function endOf(commits: readonly StreamedCommit[]): LedgerPosition | null {
   const last = commits.at(-1)
   return last === undefined ? null : { seq: last.seq, version: last.version, rows: null }
 }
 
-/** Tells whether a position is that behind all commits. */
+/** Tells whether a position is that after all commits. */
 export function isSamePlace(position: LedgerPosition, end: LedgerPosition | null): boolean {
   return position.rows === null && position.seq === end?.seq && position.version === end.version
 }

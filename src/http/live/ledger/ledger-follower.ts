@@ -10,12 +10,14 @@ import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
 import { RowWriter, type RowWriterOptions } from './row-writer.ts'
 import { RowsUnreadable } from './unreadable-rows.ts'
 
+/** The position at which a stream begins; with a reset where the client sent none of this gateway's. */
+export type StartPosition = LedgerPosition | 'malformed'
+
 export interface FollowerOptions extends RowWriterOptions {
   readonly tail: LedgerTail
   readonly sender: string
   readonly filter: RowFilter
-  /** The position to begin at; null if the one that was asked for is lost. */
-  readonly position: LedgerPosition | null
+  readonly position: StartPosition
   readonly versions: DataVersions
 }
 
@@ -23,12 +25,12 @@ export interface FollowerOptions extends RowWriterOptions {
 const retryMilliseconds = 1_000
 
 /**
- * One stream of ledger rows. It has a position of its own, and writes the rows behind it one after the other: while its
+ * One stream of ledger rows. It has a position of its own, and writes the rows after it one after the other: while its
  * client does not read it stops, and goes on from there.
  */
 export class LedgerFollower implements Follower, Drainable {
   readonly #options: FollowerOptions
-  #position: LedgerPosition | null
+  #position: StartPosition
   #isRunning = false
   /** Whether there may be more rows since the run began. */
   #isWanted = false
@@ -69,7 +71,7 @@ export class LedgerFollower implements Follower, Drainable {
     this.advance()
   }
 
-  /** Writes the rows behind the position; without effect while that is done. */
+  /** Writes the rows after the position; without effect while that is done. */
   advance(): void {
     this.#isWanted = true
     if (!this.#isRunning && !this.#isResting && !this.#isClosed) void this.#run()
@@ -123,7 +125,7 @@ export class LedgerFollower implements Follower, Drainable {
       return false
     }
     const position = this.#position
-    if (position === null) return this.#reset()
+    if (position === 'malformed') return this.#reset()
     const following = tail.after(position)
     if (following !== 'old') return this.#take(following)
     if (this.#awaited.isLost(position)) return this.#take('lost')
@@ -162,7 +164,7 @@ export class LedgerFollower implements Follower, Drainable {
     return false
   }
 
-  /** @param end position behind the rows; the commits themselves are not kept while rows are produced */
+  /** @param end position after the rows; the commits themselves are not kept while rows are produced */
   async #write(wanted: WantedRow[], end: LedgerPosition | null, turn?: Cancellation): Promise<boolean> {
     const written = await this.#writer.write(wanted, turn)
     if (written === 'all') this.#position = end ?? this.#position
@@ -183,7 +185,7 @@ export class LedgerFollower implements Follower, Drainable {
 
   /** Returns a frame that moves the client's position on, so that it stays among those that are kept. */
   #heartbeat(): Buffer | null {
-    if (this.#isRunning || this.#position === null) return null
+    if (this.#isRunning || this.#position === 'malformed') return null
     return eventFrame({ id: formatLedgerPosition(this.#position) })
   }
 }

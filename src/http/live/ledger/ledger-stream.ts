@@ -7,7 +7,7 @@ import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Opening } from '../responses/opening.ts'
-import { LedgerFollower } from './ledger-follower.ts'
+import { LedgerFollower, type StartPosition } from './ledger-follower.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 import { type RowFormat, RowFrames } from './row-frames.ts'
 import { RowPace } from './row-pace.ts'
@@ -44,14 +44,14 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
   return async (exchange, { args, after, format }, { slot }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
     const resumed = resumedPosition(exchange, after)
-    const position = resumed === undefined ? await tail.now(exchange.sender).catch(() => undefined) : resumed
-    if (position === undefined) {
+    const position = resumed ?? (await tail.now(exchange.sender).catch(() => null))
+    if (position === null) {
       return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Try again later.')
     }
     return new StreamedResponse((sink) => {
       if (sink === null) return slot.release()
       const connection = connections.open(sink, slot)
-      const id = resumed === undefined && position !== null ? formatLedgerPosition(position) : null
+      const id = resumed === null && position !== 'malformed' ? formatLedgerPosition(position) : null
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
       if (!versions.isListening) connection.sendStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
@@ -61,9 +61,9 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
   }
 }
 
-/** Returns the position that the client asks for: null if it is malformed, undefined if it asks for none. */
-function resumedPosition({ request }: Exchange, after: LedgerPosition | null): LedgerPosition | null | undefined {
+/** Returns the position that the client asks for; null if it asks for none. */
+function resumedPosition({ request }: Exchange, after: LedgerPosition | null): StartPosition | null {
   const last = request.header('last-event-id')
-  if (last !== null && last !== '') return parseLedgerPosition(last)
-  return after ?? undefined
+  if (last !== null && last !== '') return parseLedgerPosition(last) ?? 'malformed'
+  return after
 }

@@ -37,11 +37,11 @@ export class LedgerTail {
   readonly #followers = new Set<Follower>()
   /** The newest commits, with consecutive numbers. */
   #window: StreamedCommit[] = []
-  /** The position behind all commits that were read; null while no stream needs it. */
+  /** The position after all commits that were read; null while no stream needs it. */
   #end: LedgerPosition | null = null
   #isReading = false
-  /** Whether commits came while they were read. */
-  #isBehind = false
+  /** Whether there may be commits after `#end`. */
+  #mayHaveMore = false
   #retry: NodeJS.Timeout | undefined
   /** Whether the last read of new commits failed. */
   #isFailing = false
@@ -62,7 +62,7 @@ export class LedgerTail {
     this.#limitEnds = limitConcurrency(limits.ledgerEnds, networkOf)
   }
 
-  /** The position behind all commits that were read; null if it is not known. */
+  /** The position after all commits that were read; null if it is not known. */
   get end(): LedgerPosition | null {
     return this.#end
   }
@@ -85,7 +85,7 @@ export class LedgerTail {
     }
   }
 
-  /** Returns the position behind all rows, for a stream that begins now. */
+  /** Returns the position after all rows, for a stream that begins now. */
   async now(sender: string): Promise<LedgerPosition> {
     return this.#failuresOfEnds.of(this.#limitEnds(sender, () => this.#readEnd()))
   }
@@ -93,7 +93,7 @@ export class LedgerTail {
   /** Reads new commits, and then lets all streams read on. */
   wake(): void {
     if (this.#followers.size === 0) return
-    this.#isBehind = true
+    this.#mayHaveMore = true
     if (!this.#isReading) void this.#read()
   }
 
@@ -103,7 +103,7 @@ export class LedgerTail {
   }
 
   /**
-   * Returns the commits behind a position that are in memory.
+   * Returns the commits after a position that are in memory.
    * @returns null if there are none yet, and `wake` then lets the stream read on; `old` if they are in the database
    */
   after(position: LedgerPosition): Following | null | 'old' {
@@ -113,15 +113,15 @@ export class LedgerTail {
     // It is older than those in memory, or was read from the database before this process was notified of its commit.
     if (last === undefined) return 'old'
     if (last.version !== position.version || (position.rows ?? 0) > last.rows.length) return 'lost'
-    const behind = this.#window.slice(position.rows === null ? place + 1 : place)
-    if (behind.length === 0) return null
-    const [first, ...others] = behind
-    if (position.rows === null || first === undefined) return { commits: behind }
+    const later = this.#window.slice(position.rows === null ? place + 1 : place)
+    if (later.length === 0) return null
+    const [first, ...others] = later
+    if (position.rows === null || first === undefined) return { commits: later }
     return { commits: [{ ...first, rows: first.rows.slice(position.rows) }, ...others] }
   }
 
   /**
-   * Reads the commits behind a position from the database, and passes them on: for a few streams at once, in turns.
+   * Reads the commits after a position from the database, and passes them on: for a few streams at once, in turns.
    * @param vaults that the stream is about; null for all
    * @param isWanted tells in its turn whether it is still open: else nothing is read
    * @param take writes them; called with null if there are none yet. When its turn is aborted it must not keep them any more
@@ -146,8 +146,8 @@ export class LedgerTail {
     this.#isReading = true
     clearTimeout(this.#retry)
     try {
-      while (this.#isBehind) {
-        this.#isBehind = false
+      while (this.#mayHaveMore) {
+        this.#mayHaveMore = false
         await this.#readOn()
       }
     } catch (error) {
@@ -166,7 +166,7 @@ export class LedgerTail {
     if (typeof page === 'string') await this.#restart()
     else {
       this.#append(page.commits)
-      this.#isBehind ||= !page.isEnd
+      this.#mayHaveMore ||= !page.isEnd
     }
     this.#isFailing = false
     this.#failures.reset()
@@ -182,7 +182,7 @@ export class LedgerTail {
     return end
   }
 
-  /** Reads the commits behind a position. No client has a row before the response cache was notified of its commit. */
+  /** Reads the commits after a position. No client has a row before the response cache was notified of its commit. */
   async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage> {
     const page = await this.#log.after(position, vaults)
     const newest = typeof page === 'string' ? undefined : page.commits.at(-1)
@@ -190,7 +190,7 @@ export class LedgerTail {
     return page
   }
 
-  /** Reads the end of the log, behind which no client begins before the response cache was notified of it. */
+  /** Reads the end of the log, after which no client begins before the response cache was notified of it. */
   async #readEnd(): Promise<LedgerPosition> {
     const end = await this.#log.end()
     await this.#versions.untilNotified(end)

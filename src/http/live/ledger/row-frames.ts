@@ -8,7 +8,7 @@ import { sharedMilliseconds, within } from '../../async/within.ts'
 export interface RowFormat {
   /** Equal for formats with equal frames. */
   readonly name: string
-  /** By whose share of admission control its frames are made: others wait for one a short time only. */
+  /** Sender whose share of admission control its frames have; streams of others wait for one in production a short time only. */
   readonly sender: string
   /** Makes the frame of a row, unless it is cancelled; rejects with `RowNotReady` if the database is away. */
   readonly frame: (row: StreamedRow, signal: Cancellation) => Promise<Buffer>

@@ -5,8 +5,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 const longestRest = 100
 
 /**
- * The pace at which all streams together produce rows from far back. After a group of rows, the next one begins no earlier
- * than the event loop was busy beyond half of the group's time, so that requests are served in between.
+ * The pace at which all streams together produce old rows, which are read from the database. After a group of rows the next
+ * one waits until the event loop was busy for half of the time since the group began, at most, so that requests are served.
  */
 export class RowPace {
   /** When the next group may begin, in milliseconds of the monotonic clock. */

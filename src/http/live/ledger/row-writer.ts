@@ -30,7 +30,7 @@ export class RowWriter {
 
   /**
    * @param closing is aborted when the stream closes
-   * @param onWritten called with the position behind each row that was written
+   * @param onWritten called with the position after each row that was written
    */
   constructor(
     readonly options: RowWriterOptions,
@@ -71,7 +71,7 @@ export class RowWriter {
       frame: producible(each.row, frames.of(each.row, format, this.closing)),
     }))
     let longest = 1
-    // A row that cannot be produced holds back those behind it, but not those before it.
+    // A row that cannot be produced holds back those after it, but not those before it.
     for (const { seq, version, row, frame } of making) {
       const made = await frame
       if (this.#isClosed || connection.isFull) return

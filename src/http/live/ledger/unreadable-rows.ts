@@ -29,9 +29,9 @@ async function rowsOr<Result>(which: string, work: Result | Promise<Result>): Pr
   }
 }
 
-/** Returns the rows behind a position; see {@link rowsOr}. */
+/** Returns the rows after a position; see {@link rowsOr}. */
 export function readable<Result>(position: LedgerPosition, read: Promise<Result>): Promise<Result> {
-  return rowsOr(`Ledger rows behind ${formatLedgerPosition(position)} cannot be read`, read)
+  return rowsOr(`Ledger rows after ${formatLedgerPosition(position)} cannot be read`, read)
 }
 
 /** Returns what is produced of a row; see {@link rowsOr}. Its failure need not be handled. */

@@ -62,7 +62,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     opening: Opening,
     pass: () => HandlerResponse | Promise<HandlerResponse>,
   ): Promise<HandlerResponse | TextResponse> {
-    const checked = await operations.subscribe(sent.query, sent, exchange)
+    const checked = await operations.checkSubscription(sent.query, sent, exchange)
     if (checked === null) return pass()
     if ('status' in checked) return new EncodedResponse(checked)
     sent.keep()
@@ -168,7 +168,7 @@ function rowFormat(
     frame: async (row, signal) => {
       const context = { ...operations.context, sender, signal }
       const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, context)
-      if (status === 503) throw new RowNotReady('The row can be told later.')
+      if (status === 503) throw new RowNotReady('The row cannot be produced now.')
       return eventFrame({ event: 'next', id: row.cursor, data: body })
     },
     reset: (version) => ({ frame: ending(lostPosition(version)), isEnd: true }),

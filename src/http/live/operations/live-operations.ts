@@ -21,7 +21,7 @@ export interface LiveOperations {
    * Checks a subscription, and selects its field.
    * @returns the response that refuses it; null if the operation is not a subscription, or its document is invalid
    */
-  subscribe(
+  checkSubscription(
     text: string,
     params: OperationParams,
     exchange: Exchange,
@@ -34,7 +34,7 @@ export interface LiveOperations {
    * @throws an unexpected error, which is not reported yet
    * @throws {RowNotReady} if it fails for a reason that passes by waiting
    */
-  body(document: FixedDocument, value: unknown, signal: Cancellation): Promise<string>
+  rowBody(document: FixedDocument, value: unknown, signal: Cancellation): Promise<string>
   /** Context of the work that all streams share. */
   readonly context: RequestContext
 }
@@ -68,7 +68,7 @@ export function liveOperations(
     context: shared,
     run,
 
-    async subscribe(text, params, { sender, onDisconnect, trace: { report } }) {
+    async checkSubscription(text, params, { sender, onDisconnect, trace: { report } }) {
       const signal = new Canceller()
       onDisconnect(() => signal.abort())
       const context = { sender, report, signal }
@@ -78,7 +78,7 @@ export function liveOperations(
         const prepared = await executor.prepare(text, context)
         const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)
         if (operation?.definition.operation !== OperationTypeNode.SUBSCRIPTION) return null
-        const subscribed = await executor.subscribe(prepared, params, context)
+        const subscribed = await executor.checkSubscription(prepared, params, context)
         return subscribed.errors === undefined
           ? { ...subscribed.field, variables: subscribed.variables }
           : refuse(subscribed.errors)
@@ -87,7 +87,7 @@ export function liveOperations(
       }
     },
 
-    async body(document, value, signal) {
+    async rowBody(document, value, signal) {
       const unexpected: unknown[] = []
       const report = (error: unknown): string => {
         unexpected.push(error)
