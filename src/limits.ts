@@ -92,7 +92,7 @@ export const admissionLimits = {
   readsOfOperation: 5,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */
   yieldMilliseconds: 50,
-  /** Waiting queries: later ones would exceed their deadline. One client may have half of what others leave. */
+  /** Waiting queries: later ones would exceed their deadline. One client may have a fair share of them. */
   maxWaiting: 1_000,
 } as const
 

@@ -21,7 +21,7 @@ export type VersionAt = (seq: number) => Promise<string | null>
 
 /**
  * Waits until the data has reached a version.
- * @param sender of the request: one sender may use half of the waiting slots, and half of the lookups
+ * @param sender of the request: one sender may use a fair share of the waiting slots, and of the lookups
  * @returns the refusal if the version is not reached in time or cannot be; null if it is reached
  */
 export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisconnect) => Promise<TextResponse | null>

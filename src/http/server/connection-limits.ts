@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { fairShare } from '../../graphql/execution/admission/fair-share.ts'
 import { connectionLimits } from '../../limits.ts'
 import { networkOf, senderOfAddress } from '../sender.ts'
 
@@ -37,9 +38,9 @@ export interface AdmittedConnection {
 }
 
 /**
- * Creates the limits on open connections. An IPv4 address, an IPv6 /64 network and an IPv6 /48 network may each use
- * half of the connections that the others leave, so that a few cannot lock out the others. Behind proxies there is no
- * such share, because the gateway sees only the proxies' addresses.
+ * Creates the limits on open connections. An IPv4 address, an IPv6 /64 network and an IPv6 /48 network may each use a
+ * {@link fairShare} of the connections that the others leave, so that dozens cannot lock out the others. Behind proxies
+ * there is no such share, because the gateway sees only the proxies' addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
   const { maxConnections, maxWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
@@ -63,8 +64,9 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
   function hasShare(name: string | null): boolean {
     if (name === null) return true
     const ofName = ofSenders.get(name) ?? 0
-    const left = Math.min(maxConnections, maxWithStreams - streams) - (open - ofName)
-    return ofName < (isBehindProxies ? left : Math.ceil(left / 2))
+    const max = Math.min(maxConnections, maxWithStreams - streams)
+    const left = max - (open - ofName)
+    return ofName < (isBehindProxies ? left : fairShare(max, left))
   }
 
   function admitted(sender: string): AdmittedConnection {

@@ -16,7 +16,7 @@ export interface PipelineLimits {
   readonly waitingInAll: number
 }
 
-/** Requests of all connections behind earlier ones on their own connection. One sender may have half of what the others leave. */
+/** Requests of all connections behind earlier ones on their own connection. One sender may have a fair share of them. */
 export interface PipelineCapacity {
   /** Those that are started. */
   readonly started: Budget

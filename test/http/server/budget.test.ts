@@ -1,17 +1,27 @@
 import { expect, test } from 'vitest'
 import { Budget } from '../../../src/http/server/capacity/budget.ts'
 
-test('a sender may take half of what the others leave, so that some is left for a newcomer', () => {
+test('a sender may take a fair share of what the others leave, so that some is left for a newcomer', () => {
   const budget = new Budget(1_000)
   const most = (sender: string): number => {
     let taken = 0
     while (budget.take(sender, 1)) taken++
     return taken
   }
-  expect(['a', 'b', 'c', 'd'].map(most)).toEqual([500, 250, 125, 63])
+  expect(['a', 'b', 'c', 'd'].map(most)).toEqual([500, 125, 71, 47])
   expect(budget.take('newcomer', 10)).toBe(true)
   budget.giveBack('a', 500)
   expect(most('e')).toBeGreaterThan(250)
+})
+
+test('dozens of senders that take as much as they may leave some, in bytes too', () => {
+  const [requests, bytes] = [new Budget(1_000), new Budget(32 * 1024 * 1024)]
+  for (let sender = 0; sender < 44; sender++) {
+    while (requests.take(`sender ${sender}`, 1));
+    while (bytes.take(`sender ${sender}`, 1_024));
+  }
+  expect(requests.take('newcomer', 1)).toBe(true)
+  expect(bytes.take('newcomer', 16_384)).toBe(true)
 })
 
 test('many senders may take all of it, and what is given back can be taken again', () => {
@@ -23,11 +33,11 @@ test('many senders may take all of it, and what is given back can be taken again
   expect(budget.take('another', 1)).toBe(true)
 })
 
-test('many senders of one IPv6 network may take half of what the others leave', () => {
+test('many senders of one IPv6 network may take a fair share of what the others leave', () => {
   const budget = new Budget(100)
   const senders = (network: number): string[] => Array.from({ length: 99 }, (_, at) => `2001:db8:${network}:${at}::/64`)
   const takenOf = (network: number): number => senders(network).filter((sender) => budget.take(sender, 1)).length
-  expect([takenOf(1), takenOf(2)]).toEqual([50, 25])
+  expect([takenOf(1), takenOf(2)]).toEqual([50, 13])
   for (const sender of senders(1).slice(0, 20)) budget.giveBack(sender, 1)
   expect(takenOf(1)).toBe(8)
 })

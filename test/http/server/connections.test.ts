@@ -97,12 +97,18 @@ describe('connections', () => {
     expect(await figures()).toEqual({ open: 4, refused: 2 })
   })
 
-  test('of one IPv6 network of many senders are half of what the others leave', () => {
+  test('of dozens of addresses leave some for another one', () => {
+    const limits = createConnectionLimits({ maxConnections: 1_000 })
+    for (let address = 1; address <= 44; address++) while (limits.admit(`192.0.2.${address}`) !== null);
+    expect(limits.admit('198.51.100.1')).not.toBeNull()
+  })
+
+  test('of one IPv6 network of many senders are a fair share of what the others leave', () => {
     const limits = createConnectionLimits({ maxConnections: 100 })
     const ofNetwork = (network: number) =>
       Array.from({ length: 90 }, (_, at) => limits.admit(`2001:db8:${network}:${at}::1`)).filter((one) => one !== null)
     const [first, second] = [ofNetwork(1), ofNetwork(2)]
-    expect([first.length, second.length]).toEqual([50, 25])
+    expect([first.length, second.length]).toEqual([50, 13])
     for (const one of first.slice(0, 20)) one.leave()
     expect(ofNetwork(1)).toHaveLength(8)
   })

@@ -96,6 +96,14 @@ describe('while as many bytes of bodies are held as may be', () => {
     refused.socket.destroy()
   })
 
+  test('dozens of senders, each of which holds as many as it may, leave some for another one', async () => {
+    const large = gatewayOn(database, { trustedProxies: 1 })
+    const sizes = [defaultHttpLimits.bodyBytes, 8_192, 1_024, 12]
+    for (let sender = 1; sender <= 44; sender++)
+      for (const size of sizes) await holdBodies(large, `192.0.2.${sender}`, size)
+    expect((await large.post('{ __typename }')).status).toBe(200)
+  })
+
   test('chunks of one byte count with the memory that each takes', async () => {
     const holder = await rawConnection(server.port)
     const chunked =
@@ -105,3 +113,18 @@ describe('while as many bytes of bodies are held as may be', () => {
     holder.socket.destroy()
   })
 })
+
+/** Sends bodies that do not end, all but their last bytes, until one is refused. */
+async function holdBodies({ app }: TestGateway, sender: string, size: number): Promise<void> {
+  const headers = { 'content-type': 'application/json', 'x-forwarded-for': sender }
+  for (;;) {
+    const body = new ReadableStream({ start: (stream) => stream.enqueue(new Uint8Array(size - 10)) })
+    const init = { method: 'POST', headers, body, duplex: 'half' }
+    const answered = app.fetch(new Request('http://gateway.test/graphql', init)).then(() => 'refused')
+    if ((await Promise.race([answered, aFewTurns()])) === 'refused') return
+  }
+}
+
+async function aFewTurns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((next) => setImmediate(next))
+}

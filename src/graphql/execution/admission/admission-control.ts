@@ -1,6 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import type { NetworkOf } from './fair-queue.ts'
+import { fairShare } from './fair-share.ts'
 import { type QueuedWork, WorkClass } from './work-class.ts'
 
 type Work<Result> = () => Promise<Result> | Result
@@ -67,7 +68,7 @@ export interface AdmissionOptions {
   readonly maxPreparation: number
   /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
-  /** Maximum length of each of the three queues. A sender or network may use half of what the others leave. */
+  /** Maximum length of each of the three queues. A sender or network may use a {@link fairShare} of what the others leave. */
   readonly maxWaiting: number
   /** Finds networks of senders, each of which counts as one sender; without it there are none. */
   readonly networkOf?: NetworkOf
@@ -150,9 +151,9 @@ class WorkAdmission implements AdmissionControl {
   /** Queues work; resolves when it counts as running. */
   #turn({ waiting }: WorkClass, { cost, sender, signal }: Ticket): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
-    const ofClient = waiting.sizeOfClient(sender)
-    const left = this.#options.maxWaiting - (waiting.size - ofClient)
-    if (ofClient >= Math.ceil(left / 2)) return Promise.reject(new AdmissionQueueFull(waiting.size))
+    const [max, ofClient] = [this.#options.maxWaiting, waiting.sizeOfClient(sender)]
+    const isFull = ofClient >= fairShare(max, max - waiting.size + ofClient)
+    if (isFull) return Promise.reject(new AdmissionQueueFull(waiting.size))
     return new Promise((resolve, reject) => {
       const leave = {
         handleEvent: (): void => {

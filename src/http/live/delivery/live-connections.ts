@@ -47,7 +47,7 @@ export class LiveConnections {
   readonly #open = new Set<LiveConnection>()
   readonly #slotsOf = new Map<string, number>()
   #slots = 0
-  /** Slots by network, each of which may take half of what the others leave: one network has many senders. */
+  /** Slots by network, each of which may take a fair share: one network has many senders. */
   readonly #slotsOfNetworks: Budget
   #timer: NodeJS.Timeout | undefined
   #isEnded = false

@@ -38,7 +38,7 @@ export class EvaluationQueue {
     this.#room = new Budget(limits.openings)
   }
 
-  /** Returns whether so many evaluations more of a sender's streams may wait: half of what the others leave in all. */
+  /** Returns whether so many evaluations more of a sender's streams may wait: a fair share of all. */
   hasRoom(sender: string, openings: number): boolean {
     return this.#room.hasRoom(sender, openings)
   }

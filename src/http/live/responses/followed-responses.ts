@@ -56,7 +56,7 @@ export class FollowedResponses implements FollowedResponseHost {
     return this.#versions.isListening
   }
 
-  /** Returns whether a stream may follow so many responses more: half of what others leave, with its sender's other streams. */
+  /** Returns whether a stream may follow so many responses more: a fair share of all, with its sender's other streams. */
   canFollow(sender: string, follows: number): boolean {
     return this.#follows.hasRoom(sender, follows)
   }

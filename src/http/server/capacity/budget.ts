@@ -1,8 +1,10 @@
+import { fairShare } from '../../../graphql/execution/admission/fair-share.ts'
 import { networkOf } from '../../sender.ts'
 
 /**
- * A capacity shared by senders, each of which may take at most half of what the others leave, so that a few cannot lock
- * out the others. The first may take a half, the second then a quarter. The same holds for networks of many senders.
+ * A capacity shared by senders, each of which may take at most a {@link fairShare} of what the others leave, so that
+ * dozens cannot lock out the others. The first may take a half, the second then an eighth. The same holds for networks of
+ * many senders.
  */
 export class Budget {
   readonly #max: number
@@ -20,7 +22,7 @@ export class Budget {
       if (name === null) continue
       const before = this.#takenBy.get(name) ?? 0
       const left = this.#max - (this.#taken - before)
-      if (before + amount > Math.ceil(left / 2)) return false
+      if (before + amount > fairShare(this.#max, left)) return false
     }
     return true
   }

@@ -8,8 +8,8 @@ export interface CapacityLimits {
 }
 
 /**
- * Capacity shared by all requests of the process while they wait for their responses. One sender may take half of what the
- * others leave of each kind.
+ * Capacity shared by all requests of the process while they wait for their responses. One sender may take a fair share of
+ * each kind.
  */
 export interface SharedCapacity {
   /** Responses in production. */

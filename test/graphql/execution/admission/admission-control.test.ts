@@ -216,7 +216,7 @@ describe('senders of one network', () => {
     },
   )
 
-  test('have half of what others leave of the queue', async () => {
+  test('have a fair share of what others leave of the queue', async () => {
     const admission = createAdmissionControl({ ...options, networkOf, maxWaiting: 6 })
     let end: () => void = () => undefined
     const first = admission.runExpensive(() => new Promise<void>((resolve) => (end = resolve)), whole)
