@@ -108,11 +108,16 @@ export function createResponseWriter(unsent = new UnsentBytes(unsentBytes)): Wri
     // The first response of an iteration is sent at once; the time that the others take is measured.
     if (endOfIteration === end) endOfIteration = null
     else if (!writeTurns.isFree()) await writeTurns.next(sender)
-    send(response, outgoing, unsent)
+    send(response, outgoing, sender, unsent)
   }
 }
 
-function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingResponse, unsent: UnsentBytes): void {
+function send(
+  response: ServerResponse<BoundedRequest>,
+  outgoing: OutgoingResponse,
+  sender: string,
+  unsent: UnsentBytes,
+): void {
   const { req: request } = response
   const { status, headers, bytes, stream } = outgoing
   const { hasTooManyChunks } = request
@@ -131,7 +136,7 @@ function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingRespon
   const body = request.method === 'HEAD' ? null : bytes
   response.end(body ?? undefined)
   // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the head.
-  if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, body ?? noBody)
+  if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, body ?? noBody, sender)
   if (isUnread && !hasTooManyChunks) discardRest(request, discardedBytes)
 }
 

@@ -22,8 +22,8 @@ afterEach(async () => {
 })
 
 /** A client that asks and reads nothing of its answer. */
-async function unreading(port: number): Promise<RawConnection> {
-  const connection = await rawConnection(port)
+async function unreading(port: number, localAddress?: string): Promise<RawConnection> {
+  const connection = await rawConnection(port, localAddress)
   connection.socket.pause()
   connection.send(get)
   connections.push(connection)
@@ -38,7 +38,7 @@ async function serving(unsent: UnsentBytes, bodyOf: () => Buffer): Promise<{ por
       request.socket.once('close', () => sockets.delete(request.socket))
       const body = bodyOf()
       response.end(body)
-      unsent.add(response, body)
+      unsent.add(response, body, request.socket.remoteAddress ?? '')
       return Promise.resolve()
     },
   })
@@ -58,6 +58,22 @@ describe('answers that clients do not read', () => {
     await unreading(port)
     await expect.poll(() => sockets.size).toBe(4)
     expect(unsent.bytes).toBe(4 * heldBytes)
+  })
+
+  test('are those of the sender that holds the most, also where one of another sender is larger', async () => {
+    const unsent = new UnsentBytes(5 * heldBytes)
+    let bytes = answerBytes
+    const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
+    for (let count = 1; count <= 4; count++) {
+      await unreading(port)
+      await expect.poll(() => unsent.bytes).toBe(count * heldBytes)
+    }
+    bytes = 1.5 * answerBytes
+    const other = await unreading(port, '127.0.0.2')
+    await expect.poll(() => unsent.bytes).toBe(3 * heldBytes + bytes + unsentResponseBytes)
+    expect(sockets.size).toBe(4)
+    other.socket.destroy()
+    await expect.poll(() => unsent.bytes).toBe(3 * heldBytes)
   })
 
   test('count once where they are the same bytes', async () => {

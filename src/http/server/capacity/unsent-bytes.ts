@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { readLimits, unsentResponseBytes } from '../../../limits.ts'
-import { type HeldBody, HeldBytes } from './held-bytes.ts'
+import type { HeldBody } from './held-bytes.ts'
+import { SenderBytes } from './sender-bytes.ts'
 
 export interface UnsentOptions {
   /** Time allowed for every response regardless of its size. */
@@ -24,6 +25,7 @@ interface Unsent {
 /** Unsent responses of one connection. */
 interface Stalled {
   readonly socket: Socket
+  readonly sender: string
   readonly responses: Map<ServerResponse, Unsent>
   /** The response at the head of the pipeline, and its deadline. */
   turn: { readonly response: ServerResponse; readonly deadline: number } | null
@@ -33,7 +35,7 @@ interface Stalled {
 
 /**
  * Limits the bytes of responses that wait for slow readers, and the time that each of them waits. Above the byte limit
- * the connections that hold the most bytes are closed; after the deadline, the connection that reads too slowly. A body
+ * the connections that hold the most bytes are closed, of the sender that holds the most; after the deadline, the connection that reads too slowly. A body
  * that many connections wait for counts once: node:http keeps a reference, not a copy. Response objects count too.
  */
 export class UnsentBytes {
@@ -43,7 +45,7 @@ export class UnsentBytes {
   readonly #sweepMilliseconds: number
   readonly #now: () => number
   readonly #stalled = new Map<Socket, Stalled>()
-  readonly #held = new HeldBytes<Stalled>()
+  readonly #held = new SenderBytes<Stalled>()
   #sweeping: NodeJS.Timeout | undefined
 
   constructor(maxBytes: number, options: UnsentOptions = {}) {
@@ -61,14 +63,14 @@ export class UnsentBytes {
   }
 
   /** Counts a response that was just written, and its body, until it is sent. */
-  add(response: ServerResponse, body: Buffer): void {
+  add(response: ServerResponse, body: Buffer, sender: string): void {
     const { socket } = response.req
     if (socket.destroyed) return
-    const each = this.#stalled.get(socket) ?? this.#stall(socket)
+    const each = this.#stalled.get(socket) ?? this.#stall(socket, sender)
     const unsent = { body, own: { length: unsentResponseBytes } }
     each.responses.set(response, unsent)
-    this.#held.hold(each, body)
-    this.#held.hold(each, unsent.own)
+    this.#held.hold(each.sender, each, body)
+    this.#held.hold(each.sender, each, unsent.own)
     response.once('close', () => {
       if (!each.responses.delete(response)) return
       this.#release(each, unsent)
@@ -77,9 +79,9 @@ export class UnsentBytes {
     this.#cutDown()
   }
 
-  #stall(socket: Socket): Stalled {
+  #stall(socket: Socket, sender: string): Stalled {
     const silentMilliseconds = socket.timeout ?? 0
-    const stalled = { socket, responses: new Map<ServerResponse, Unsent>(), turn: null, silentMilliseconds }
+    const stalled = { socket, sender, responses: new Map<ServerResponse, Unsent>(), turn: null, silentMilliseconds }
     this.#stalled.set(socket, stalled)
     this.#sweeping ??= setInterval(() => this.#sweep(), this.#sweepMilliseconds).unref()
     // A socket with a pending write times out at the end of the second period without progress: net counts the first as
@@ -99,8 +101,8 @@ export class UnsentBytes {
   }
 
   #release(each: Stalled, { body, own }: Unsent): void {
-    this.#held.release(each, body)
-    this.#held.release(each, own)
+    this.#held.release(each.sender, each, body)
+    this.#held.release(each.sender, each, own)
   }
 
   #cut(each: Stalled): void {
