@@ -2,7 +2,7 @@ import { answerReadOnly } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { TextResponse } from '../../rest/problem.ts'
-import { answerMetrics, type MetricsEndpoint } from './metrics-endpoint.ts'
+import { answerMetrics, encoderOfUnstored, type MetricsEndpoint } from './metrics-endpoint.ts'
 import type { PathHandler } from './own-paths.ts'
 import { metricsPath } from './probe-paths.ts'
 
@@ -45,12 +45,10 @@ export function probes(
     if (reason === null && reasons.length > 0) return statusResponse('degraded', { reasons, ...age })
     return reason === null ? statusResponse('ready', age) : problem('NOT_READY', `${reason}${ageSentence(age)}`)
   }
-  const probe =
-    (read: () => Promise<TextResponse>): PathHandler =>
-    async ({ method }) => {
-      const { headers, ...response } = await answerReadOnly(method, read)
-      return new EncodedResponse({ ...response, headers: { ...headers, 'cache-control': 'no-store' } })
-    }
+  const probe = (read: () => Promise<TextResponse>): PathHandler => {
+    const encode = encoderOfUnstored()
+    return async ({ method }) => encode(await answerReadOnly(method, read))
+  }
   const noMetrics = new EncodedResponse(problem('PATH_NOT_FOUND', 'Metrics are not served on this port'))
   return new Map([
     ['/ready', probe(ready)],

@@ -26,6 +26,20 @@ export async function answerMetrics(tell: MetricsEndpoint): Promise<TextResponse
   return { status: 200, headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }, body: await tell() }
 }
 
+/**
+ * Creates a function that encodes responses that no cache may store. It returns the last one again while status and body are
+ * the same, so that a text that many clients request is compressed once.
+ */
+export function encoderOfUnstored(): (response: TextResponse) => EncodedResponse {
+  let last: { readonly body: string; readonly encoded: EncodedResponse } | null = null
+  return ({ headers, ...response }) => {
+    if (last?.body === response.body && last.encoded.status === response.status) return last.encoded
+    const encoded = new EncodedResponse({ ...response, headers: { ...headers, 'cache-control': 'no-store' } })
+    last = { body: response.body, encoded }
+    return encoded
+  }
+}
+
 /** Joins metrics, each once with the samples of all registries, as the text format requires. */
 export function joined(texts: readonly string[]): string {
   const samplesOf = new Map<string, string[]>()
@@ -40,9 +54,9 @@ export function joined(texts: readonly string[]): string {
 /** Creates a listener that serves only `/metrics`, for a separate port. It refuses the same requests as the main port. */
 export function metricsListener(tell: MetricsEndpoint, limits: HttpLimits): NodeListener {
   const write = createResponseWriter()
+  const encode = encoderOfUnstored()
   return async (request, response) => {
-    const { headers, ...text } = requestProblem(request, limits) ?? (await answerTo(request, tell))
-    const whole = new EncodedResponse({ ...text, headers: { ...headers, 'cache-control': 'no-store' } })
+    const whole = encode(requestProblem(request, limits) ?? (await answerTo(request, tell)))
     await write(response, await negotiate(request, whole, []), senderOf(request, 0))
   }
 }

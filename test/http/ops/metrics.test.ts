@@ -23,6 +23,9 @@ import { failing, hanging, problemOf } from '../../support/problem.ts'
 import { type Metric, parseMetrics, type Sample } from '../../support/prometheus.ts'
 import { rawConnection } from '../../support/raw.ts'
 import { addressOf, apply, midnight, opened, strategy, vaultA } from '../../support/world.ts'
+import type { IncomingRequest } from '../../../src/http/incoming-request.ts'
+import { probes } from '../../../src/http/ops/health.ts'
+import type { PathHandler } from '../../../src/http/ops/own-paths.ts'
 
 const requests = 'vault_gateway_http_request_duration_seconds'
 const statements = 'vault_gateway_statement_duration_seconds'
@@ -428,4 +431,15 @@ test('the README of operations names each metric there is, with its labels, and 
     .filter(([name]) => name.startsWith('vault_gateway_'))
     .map(([name, { samples }]) => [name, labelsOf(samples)])
   expect(table.sort()).toEqual(there.sort())
+})
+
+test('are encoded once for all clients while their text is the same, so that they are compressed once', async () => {
+  let text = 'a 1\n'.repeat(1_000)
+  const answer = probes(undefined, () => Promise.resolve(text)).get('/metrics') as PathHandler
+  const ask = () => answer({ method: 'GET' } as IncomingRequest)
+  const first = await ask()
+  expect(await ask()).toBe(first)
+  expect(await first.compressed('br')).toBe(await (await ask()).compressed('br'))
+  text = 'a 2\n'
+  expect((await ask()).bytes.toString()).toBe(text)
 })
