@@ -14,7 +14,7 @@ import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { startProxy } from './support/proxy.ts'
+import { type RpcAnswer, startProxy } from './support/proxy.ts'
 import { chainJson, configOf, factsOf, type MarkFact, optionsOf } from './support/reading.ts'
 
 describeOnChain('requests to deposit', () => {
@@ -31,14 +31,19 @@ describeOnChain('requests to deposit', () => {
   afterAll(() => chain.stop())
 
   /** The marks of a vault, and how often each of some calls was made for them. */
-  async function marksOf({ address, firstBlock }: Operator, calls: readonly Hex[], tokens: readonly object[] = []) {
+  async function marksOf(
+    { address, firstBlock }: Operator,
+    calls: readonly Hex[],
+    tokens: readonly object[] = [],
+    change: (answer: RpcAnswer) => RpcAnswer = (answer) => answer,
+  ) {
     const counts = calls.map(() => 0)
-    const proxy = await startProxy(chain.url, (request, pass) => {
+    const proxy = await startProxy(chain.url, async (request, pass) => {
       const { data = '' } = (request.params[0] ?? {}) as { data?: string }
       calls.forEach((call, index) => {
         if (data.includes(call.slice(2))) counts[index] = (counts[index] ?? 0) + 1
       })
-      return pass()
+      return request.method === 'eth_getLogs' ? change(await pass()) : pass()
     })
     const json = chainJson(proxy.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 2 })
     const facts = await factsOf({ ...json, tokens: [...(json['tokens'] as object[]), ...tokens] })
@@ -56,20 +61,27 @@ describeOnChain('requests to deposit', () => {
     expect(marks.at(-1)?.valueUsd).toBe('25')
   })
 
-  test('in a token that takes a part of each transfer are a debt of the vault that keeps them', async () => {
-    const [deployer] = chain.accounts as [Address]
-    const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.feeToken, 'FEE', 6))
-    const token = { address, symbol: 'FEE', decimals: 6 }
-    const vault = await openVault(chain, protocol, token, artifacts.asyncVault, false)
-    await chain.block(vault.deposit(alice, usdc(20)))
-    await chain.block(callOf(deployer, address, artifacts.feeToken.abi, 'setFee', [100n]))
-    await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
-    // One of nothing changes nothing.
-    await chain.block(vault.callOf(bob, 'requestDeposit', 0n, bob, bob))
-    await chain.mine(8)
-    const { marks } = await marksOf(vault, [], [{ address, symbol: 'FEE', price: 'stable' }])
-    expect(marks.at(-1)?.valueUsd).toBe('19.95')
-  })
+  test.each([
+    ['before', false],
+    ['after', true],
+  ] as const)(
+    'in a token that takes a part of each transfer are a debt of the vault that keeps them (it logs the part %s the rest)',
+    async (_name, isAfter) => {
+      const [deployer] = chain.accounts as [Address]
+      const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.feeToken, 'FEE', 6))
+      const token = { address, symbol: 'FEE', decimals: 6 }
+      const vault = await openVault(chain, protocol, token, artifacts.asyncVault, false)
+      await chain.block(vault.deposit(alice, usdc(20)))
+      await chain.block(callOf(deployer, address, artifacts.feeToken.abi, 'setFee', [100n]))
+      await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
+      // One of nothing changes nothing.
+      await chain.block(vault.callOf(bob, 'requestDeposit', 0n, bob, bob))
+      await chain.mine(8)
+      const tokens = [{ address, symbol: 'FEE', price: 'stable' }]
+      const { marks } = await marksOf(vault, [], tokens, isAfter ? withPairsReversed(address) : undefined)
+      expect(marks.at(-1)?.valueUsd).toBe('19.95')
+    },
+  )
 
   /** Reads the debts of a vault from logs of requests, by a node of the chain. */
   async function debtsOf(
@@ -189,3 +201,19 @@ describeOnChain('requests to deposit', () => {
     expect(asked).toEqual(asked.map(() => addresses))
   })
 })
+
+/** Exchanges the contents of two successive transfers of a token, as of one that logs them the other way round. */
+function withPairsReversed(token: Address) {
+  return (answer: RpcAnswer): RpcAnswer => {
+    const logs = 'result' in answer ? (answer.result as { address: Hex; transactionHash: Hex; logIndex: Hex }[]) : []
+    const result = logs.map((log) => {
+      if (log.address !== token.toLowerCase()) return log
+      const [first, second] = logs.filter(
+        ({ address, transactionHash }) => address === log.address && transactionHash === log.transactionHash,
+      )
+      if (first === undefined || second === undefined) return log
+      return { ...(log === first ? second : first), logIndex: log.logIndex }
+    })
+    return { ...answer, result }
+  }
+}

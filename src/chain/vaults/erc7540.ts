@@ -1,5 +1,6 @@
 import { type Address, getAddress, type Hex, padHex, parseAbi, parseAbiItem, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
+import type { ChainLog } from '../rpc/block.ts'
 import { readMatchingLogs } from '../rpc/bloom.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
@@ -129,8 +130,7 @@ interface Receiver {
 /**
  * Returns the receiver of the owner's last transfer before a request in its transaction, and of the first one after it:
  * vaults transfer the assets before or after they log the request. Where the receivers differ, the owner may have made
- * the other transfer: then the one of the request's amount counts, or else the one before. The amount may differ because
- * of fee-on-transfer tokens. Null without a transfer.
+ * the other transfer: then the one of the request's amount counts, or else the one before. Null without a transfer.
  */
 async function receiverOf(
   rpc: Rpc,
@@ -140,13 +140,41 @@ async function receiverOf(
   const filter = { address: asset, topics: [transferTopic, padHex(owner, { size: 32 })] }
   const at = { number: block, hash: blockHash }
   const logs = await rpc.askAt(at, (node) => readMatchingLogs(node, filter, at))
-  const transfers = logs.filter((log) => log.txHash === txHash && log.topics.length === 3)
-  const before = transfers.findLast((log) => log.logIndex < logIndex)
-  const after = transfers.find((log) => log.logIndex > logIndex)
-  const near = [before, after].filter((log) => log !== undefined)
-  const chosen = near.find(({ data }) => data.length === 66 && BigInt(data) === assets) ?? near[0]
-  const receiver = chosen?.topics[2]
-  if (receiver === undefined) return null
-  const isCertain = near.every(({ topics }) => topics[2] === receiver)
-  return { address: getAddress(`0x${receiver.slice(26)}`), isCertain }
+  const transfers = logs.filter((log) => log.txHash === txHash && log.topics.length === 3 && log.data.length === 66)
+  const before = transfers.filter((log) => log.logIndex < logIndex).reverse()
+  const after = transfers.filter((log) => log.logIndex > logIndex)
+  const near = [before, after].flatMap((some) => nearestTransfer(some, assets) ?? [])
+  const chosen = near.find(({ isWhole }) => isWhole) ?? near[0]
+  if (chosen === undefined) return null
+  return { address: chosen.receiver, isCertain: near.every(({ receiver }) => receiver === chosen.receiver) }
+}
+
+/** The transfer of a request's assets. */
+interface AssetTransfer {
+  readonly receiver: Address
+  /** Whether the amounts of its logs are those of the request. */
+  readonly isWhole: boolean
+}
+
+/**
+ * Returns the transfer next to a request. A fee-on-transfer token may log the part that it takes as another transfer,
+ * before or after the rest: together they have the request's amount, and the greatest of them is the transfer.
+ * @param logs transfers before or after the request, the nearest first
+ */
+function nearestTransfer(logs: readonly ChainLog[], assets: bigint): AssetTransfer | null {
+  let sum = 0n
+  for (const [index, log] of logs.entries()) {
+    sum += BigInt(log.data)
+    if (sum > assets) break
+    if (sum < assets) continue
+    const parts = logs.slice(0, index + 1)
+    const greatest = parts.reduce((most, one) => (BigInt(one.data) > BigInt(most.data) ? one : most), log)
+    return { receiver: receiverIn(greatest), isWhole: true }
+  }
+  const [nearest] = logs
+  return nearest === undefined ? null : { receiver: receiverIn(nearest), isWhole: false }
+}
+
+function receiverIn({ topics }: ChainLog): Address {
+  return getAddress(`0x${topics[2]?.slice(26) ?? ''}`)
 }
