@@ -35,8 +35,6 @@ const maxRequestsSearched = 100
  * claimableDepositRequest
  */
 export function createErc7540(): VaultAdapter {
-  /** Whether a vault holds the assets of requests, rather than a separate contract. */
-  const keepers = new Map<Address, boolean>()
   /** Receivers of requests that were looked up. */
   const receivers = new WeakMap<DepositRequest, Promise<Receiver | null>>()
   const lookUp = (state: BlockState, asset: Address, request: DepositRequest): Promise<Receiver | null> => {
@@ -45,28 +43,24 @@ export function createErc7540(): VaultAdapter {
     known.catch(() => receivers.delete(request))
     return known
   }
-  /** @throws {ContractMismatch} when no transfer of assets was found for any request */
+  /**
+   * Returns whether a vault holds the assets of requests, rather than a separate contract. The newest of the open
+   * requests decides whose receiver is certain: an upgrade may change the receiver, and the result must not depend on
+   * where reading starts.
+   * @throws {ContractMismatch} when no transfer of assets was found for any request
+   */
   const isKeeper = async (
     state: BlockState,
     vault: Address,
     asset: Address,
     requests: readonly DepositRequest[],
   ): Promise<boolean> => {
-    const known = keepers.get(vault)
-    if (known !== undefined) return known
     let uncertain: Receiver | null = null
-    for (const request of requests.slice(0, maxRequestsSearched)) {
+    for (const request of newestFirst(requests).slice(0, maxRequestsSearched)) {
       const receiver = await lookUp(state, asset, request)
-      if (receiver?.isCertain === true) {
-        keepers.set(vault, receiver.address === vault)
-        return receiver.address === vault
-      }
+      if (receiver?.isCertain === true) return receiver.address === vault
       uncertain ??= receiver
     }
-    // A later block that was valued meanwhile may have had a request that is certain.
-    const later = keepers.get(vault)
-    if (later !== undefined) return later
-    // Not kept: a later request may be certain.
     if (uncertain !== null) return uncertain.address === vault
     throw new ContractMismatch(vault, state.block.number, 'has requests whose assets were not transferred')
   }
@@ -106,6 +100,10 @@ export function createErc7540(): VaultAdapter {
         : noStatement
     },
   }
+}
+
+function newestFirst(requests: readonly DepositRequest[]): DepositRequest[] {
+  return requests.toSorted((a, b) => b.block - a.block || b.logIndex - a.logIndex)
 }
 
 /**
