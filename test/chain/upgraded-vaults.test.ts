@@ -1,11 +1,12 @@
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chainFeed } from '../../src/chain/feed.ts'
 import { usdc } from './support/amounts.ts'
-import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, linesAfter, linesOf, type MarkFact, positionsOf } from './support/reading.ts'
+import { chainJson, linesAfter, linesOf, type MarkFact, optionsOf, positionsOf } from './support/reading.ts'
 
 describeOnChain('a vault behind a proxy that is upgraded', () => {
   let chain: TestChain
@@ -59,5 +60,26 @@ describeOnChain('a vault behind a proxy that is upgraded', () => {
     await chain.mine(6)
     const values = valuesIn(await linesFromAnywhere(vault))
     expect([...new Set(values)].filter((value) => value !== '0')).toEqual(['100', '109'])
+  })
+
+  test('from ERC-4626 to ERC-7540 has its requests as a debt from then on, also where reading began before', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const stopping = new AbortController()
+    await chain.block(vault.deposit(alice, usdc(100)))
+    await chain.mine(6)
+    const { facts } = chainFeed(optionsOf(fileOf(vault), { once: false, signal: stopping.signal }), null)
+    const values: string[] = []
+    for await (const some of facts) {
+      values.push(...valuesIn(some.map((fact) => JSON.stringify(fact))))
+      if (values.length === 2) {
+        await upgrade(vault, artifacts.asyncVault, false)
+        await chain.block(callOf(bob, vault.address, artifacts.asyncVault.abi, 'requestDeposit', [usdc(2), bob, bob]))
+        await chain.mine(8)
+      }
+      if (values.length > 6) break
+    }
+    stopping.abort()
+    expect([...new Set(values)].filter((value) => value !== '0')).toEqual(['100'])
+    expect([...new Set(valuesIn(await linesFromAnywhere(vault)))].filter((value) => value !== '0')).toEqual(['100'])
   })
 })

@@ -4,32 +4,39 @@ import { aboutVault } from '../progress/set-aside.ts'
 import { groupBy, inChunks } from '../rpc/arrays.ts'
 import type { Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
+import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { maxAddresses } from '../rpc/node.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import { requestTopics } from '../vaults/erc7540.ts'
+import { requestTopics, takesRequests } from '../vaults/erc7540.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 import type { Holdings } from './holdings.ts'
 
 /** Options of {@link applyRequests}. */
 export interface RequestsOptions {
   readonly rpc: Rpc
+  readonly multicall: Multicall
   readonly kinds: VaultKinds
   readonly vaults: readonly Pick<VaultConfig, 'address' | 'firstBlock'>[]
 }
 
 /**
- * Adds the deposit requests to vaults up to the end of a block: only logs list them.
+ * Adds the deposit requests to vaults up to the end of a block, where they take requests at it: only logs list them.
  * @throws {ContractMismatch} with the vault, when it has logged a request in another form than the standard's
  */
 export async function applyRequests(
   holdings: Holdings,
-  block: Pick<Header, 'number'>,
-  { rpc, kinds, vaults }: RequestsOptions,
+  block: Pick<Header, 'number' | 'hash'>,
+  { rpc, multicall, kinds, vaults }: RequestsOptions,
 ): Promise<void> {
-  const asked = vaults.filter(({ address, firstBlock }) => {
-    const { adapter } = kinds.of(address)
-    return firstBlock <= block.number && requestTopics.some((topic) => adapter.topics.includes(topic))
-  })
+  const state = new BlockState(rpc, multicall, block)
+  const taking = await Promise.all(
+    vaults.map(async ({ address, firstBlock }) => {
+      const { adapter } = kinds.of(address)
+      const mayTake = firstBlock <= block.number && requestTopics.some((topic) => adapter.topics.includes(topic))
+      return mayTake && (await takesRequests(state, address))
+    }),
+  )
+  const asked = vaults.filter((_, index) => taking[index])
   if (asked.length === 0) return
   const addresses = asked.map(({ address }) => address)
   const filters = inChunks(addresses, maxAddresses).map((address) => ({ address, topics: [requestTopics] }))

@@ -69,11 +69,8 @@ export function createErc7540(): VaultAdapter {
     name: 'ERC-7540',
     topics: [...erc4626.topics, ...requestTopics],
     async fits(state, vault) {
-      const [isAsynchronous, isVault] = await Promise.all([
-        state.read(contractCall(requestAbi, vault, 'supportsInterface', [asynchronousDeposits])),
-        erc4626.fits(state, vault),
-      ])
-      return isVault && isAsynchronous === true
+      const [isAsynchronous, isVault] = await Promise.all([takesRequests(state, vault), erc4626.fits(state, vault)])
+      return isVault && isAsynchronous
     },
     readLog(log) {
       if (!requestTopics.includes(log.topics[0] ?? '0x')) return erc4626.readLog(log)
@@ -89,6 +86,7 @@ export function createErc7540(): VaultAdapter {
     async readStatement(state, vault, requests) {
       const { number } = state.block
       const asked = requests.openAt(number)
+      if (asked.length === 0 || !(await takesRequests(state, vault))) return noStatement
       const units = await Promise.all(asked.map((one) => readOpen(state, vault, one)))
       asked.forEach((one, index) => units[index] === 0n && requests.settle(one, number))
       const open = units.reduce((sum, one) => sum + one, 0n)
@@ -100,6 +98,19 @@ export function createErc7540(): VaultAdapter {
         : noStatement
     },
   }
+}
+
+/**
+ * Creates the adapter of ERC-4626 vaults, which may become vaults of ERC-7540 by an upgrade: then their requests count
+ * from that block on.
+ */
+export function createErc4626(asynchronous: VaultAdapter): VaultAdapter {
+  return { ...asynchronous, name: erc4626.name, fits: (state, vault) => erc4626.fits(state, vault) }
+}
+
+/** Returns whether a vault takes deposit requests at a block. */
+export async function takesRequests(state: BlockState, vault: Address): Promise<boolean> {
+  return (await state.read(contractCall(requestAbi, vault, 'supportsInterface', [asynchronousDeposits]))) === true
 }
 
 function newestFirst(requests: readonly DepositRequest[]): DepositRequest[] {

@@ -4,8 +4,7 @@ import { ContractMismatch } from '../errors.ts'
 import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import { BlockState } from '../rpc/multicall.ts'
 import { beefyClm } from './beefy-clm.ts'
-import { erc4626 } from './erc4626.ts'
-import { createErc7540 } from './erc7540.ts'
+import { createErc4626, createErc7540 } from './erc7540.ts'
 import { twoTokenShares } from './two-token.ts'
 import type { VaultAdapter, VaultPlaces } from './vault-adapter.ts'
 
@@ -16,8 +15,10 @@ export interface VaultKind extends VaultPlaces {
 
 /** The kinds of the configured vaults. A vault that fits no adapter, or does not exist yet, counts as ERC-4626. */
 export class VaultKinds {
+  readonly #erc7540 = createErc7540()
+  readonly #erc4626 = createErc4626(this.#erc7540)
   /** The first adapter that fits is used. */
-  readonly #adapters: readonly VaultAdapter[] = [createErc7540(), erc4626, twoTokenShares, beefyClm]
+  readonly #adapters: readonly VaultAdapter[] = [this.#erc7540, this.#erc4626, twoTokenShares, beefyClm]
   readonly #known = new Map<Address, VaultKind>()
 
   constructor(readonly vaults: readonly VaultConfig[]) {}
@@ -28,13 +29,20 @@ export class VaultKinds {
       ({ address, firstBlock }) => firstBlock <= state.block.number && !this.#known.has(address),
     )
     await Promise.all(
-      unknown.map(async (vault) => this.#known.set(vault.address, await kindOf(state, vault, this.#adapters))),
+      unknown.map(async (vault) => {
+        this.#known.set(vault.address, (await kindOf(state, vault, this.#adapters)) ?? this.#unfitting(vault))
+      }),
     )
   }
 
   of(vault: Address): VaultKind {
     const configured = this.vaults.find(({ address }) => address === vault)
-    return this.#known.get(vault) ?? { adapter: erc4626, accounts: [vault], pools: configured?.pools ?? [] }
+    return this.#known.get(vault) ?? this.#unfitting({ address: vault, pools: configured?.pools })
+  }
+
+  /** Returns the kind of a vault that fits no adapter, or does not exist yet. */
+  #unfitting({ address, pools = [] }: Pick<VaultConfig, 'address' | 'pools'>): VaultKind {
+    return { adapter: this.#erc4626, accounts: [address], pools }
   }
 
   /** Returns the contracts that emit logs about a vault. */
@@ -53,11 +61,12 @@ export class VaultKinds {
   }
 }
 
+/** Returns the kind of a vault; null where it fits no adapter. */
 async function kindOf(
   { rpc, multicall, block }: BlockState,
   { address, pools = [] }: VaultConfig,
   adapters: readonly VaultAdapter[],
-): Promise<VaultKind> {
+): Promise<VaultKind | null> {
   // A node that is out of sync may report that there is no contract.
   for (let reading = 0; reading < emptyConfirmations; reading++) {
     const state = new BlockState(rpc, multicall, block)
@@ -68,7 +77,7 @@ async function kindOf(
     if (places === null) continue
     return { adapter, ...places, pools: [...new Set([...places.pools, ...pools])] }
   }
-  return { adapter: erc4626, accounts: [address], pools }
+  return null
 }
 
 /** Reads the accounts, pools and emitters of a vault; null where a contract does not answer: the kind does not fit. */
