@@ -101,11 +101,11 @@ test('of what all streams follow together there is a limit, of which a sender ha
   expect((await follow(ofAll)).status).toBe(200)
   const refused = await follow(ofAll)
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, expect.any(String)])
-  const half = `/live/vaults?vault=${vaults.slice(0, 50).join()}`
-  expect((await follow(half, '10.0.0.2')).status).toBe(200)
-  expect((await follow(half, '10.0.0.3')).status).toBe(503)
+  const part = `/live/vaults?vault=${vaults.slice(0, 25).join()}`
+  expect((await follow(part, '10.0.0.2')).status).toBe(200)
+  expect((await follow(part, '10.0.0.3')).status).toBe(503)
   clients[0]?.close()
-  await vi.waitFor(async () => expect((await follow(half)).status).toBe(200), 10_000)
+  await vi.waitFor(async () => expect((await follow(part)).status).toBe(200), 10_000)
 })
 
 test('streams that are pipelined behind another are not begun, and leave nothing where their client goes', async () => {
