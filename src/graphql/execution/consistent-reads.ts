@@ -28,7 +28,7 @@ type Execute<Result> = (context: ResolverContext) => Promise<Result>
  * Creates consistent reads. In the first run each statement, also a batch shared by requests, has its own snapshot and
  * returns its data version. If all versions are equal, no batch of facts was committed between them. Otherwise the
  * operation runs again in one snapshot of the database, which occupies a connection of the pool for the whole run. Senders
- * take turns in these, so that other reads have connections; a snapshot with long reads waits for a connection of these.
+ * take turns in these snapshots, of which only some run at once, so that other reads have connections too.
  */
 export function createConsistentReads(
   database: ConsistentDatabase,

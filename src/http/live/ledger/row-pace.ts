@@ -6,7 +6,7 @@ const longestRest = 100
 
 /**
  * The pace at which all streams together produce old rows, which are read from the database. After a group of rows the next
- * one waits until the event loop was busy for half of the time since the group began, at most, so that requests are served.
+ * one waits for as long as the event loop was busy longer than idle, so that half of the time is left to requests.
  */
 export class RowPace {
   /** When the next group may begin, in milliseconds of the monotonic clock. */

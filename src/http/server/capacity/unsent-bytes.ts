@@ -35,8 +35,9 @@ interface Stalled {
 
 /**
  * Limits the bytes of responses that wait for slow readers, and the time that each of them waits. Above the byte limit
- * the connections that hold the most bytes are closed, of the sender that holds the most; after the deadline, the connection that reads too slowly. A body
- * that many connections wait for counts once: node:http keeps a reference, not a copy. Response objects count too.
+ * the connections that hold the most bytes are closed, of the sender that holds the most; after the deadline, the
+ * connection that reads too slowly. A body that many connections wait for counts once: node:http keeps a reference, not a
+ * copy. Response objects count too.
  */
 export class UnsentBytes {
   readonly #maxBytes: number
