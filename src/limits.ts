@@ -123,12 +123,12 @@ export const maxUnixTime = 253_402_300_799
 export const versionLimits = {
   /** A commit is normally received within 0.1 s; after a longer time the client should retry. */
   waitMilliseconds: 2_000,
-  /** Each holds a connection and a timer. A hundred times what a front end needs after its own writes. */
+  /** Requests that wait for a version, or for its look-up: a hundred times what a front end needs after its own writes. */
   waiting: 1_000,
   /** Commits lock one row in turn, each for a millisecond or more: no more of them come while a request waits. */
   ahead: 2_000,
-  /** Concurrent reads of old versions from the log, so that the database stays available for other reads. */
-  lookups: 20,
+  /** Concurrent reads of old versions from the log: a short statement, and ten connections are for the reads of all. */
+  lookups: 4,
   known: 1_000, // Number of cached versions from the log; each is a number and a short text.
 } as const
 

@@ -160,6 +160,13 @@ function namesOf(node: ts.Node): string[] {
   return bindings.elements.map(({ name, propertyName }) => (propertyName ?? name).text)
 }
 
+/** Returns a node with all nodes in it, but for tokens and documentation comments. */
 function nodes(node: ts.Node): ts.Node[] {
-  return [node, ...node.getChildren().flatMap(nodes)]
+  const all: ts.Node[] = []
+  const visit = (one: ts.Node): void => {
+    all.push(one)
+    ts.forEachChild(one, visit)
+  }
+  visit(node)
+  return all
 }

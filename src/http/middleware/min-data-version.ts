@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
 import { FailureReport } from '../async/failure-report.ts'
@@ -9,25 +8,20 @@ import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
 import type { TextResponse } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
+import { TurnMissed, type VersionAt, VersionLookups } from './version-lookups.ts'
 
-/** Name of the header; also the request id of logged lookup errors, because requests share lookups. */
+/** Name of the header; also the request id of logged errors of look-ups, because requests share them. */
 export const minDataVersionHeader = 'min-data-version'
 
 /**
- * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
- * respond.
- */
-export type VersionAt = (seq: number) => Promise<string | null>
-
-/**
  * Waits until the data has reached a version.
- * @param sender of the request: one sender may use a fair share of the waiting slots, and of the lookups
+ * @param sender of the request: one sender may use a fair share of the places to wait
  * @returns the refusal if the version is not reached in time or cannot be; null if it is reached
  */
 export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisconnect) => Promise<TextResponse | null>
 
 /**
- * Creates a function that waits for data versions, with limits on waiting requests and on lookups.
+ * Creates a function that waits for data versions, with limits on waiting requests and on reads of the commit log.
  * @param report reports an unexpected error of a lookup, once until one succeeds
  * @param turns of requests that go on at the same commit
  */
@@ -39,7 +33,7 @@ export function versionWaiter(
   limits: VersionLimits = versionLimits,
 ): AwaitVersion {
   const failures = new FailureReport(report)
-  const history = historyOf(versions, (seq) => failures.of(versionAt(seq)), limits)
+  const lookups = new VersionLookups(versions, (seq) => failures.of(versionAt(seq)), limits)
   const places = new Budget(limits.waiting)
 
   /** Waits for a version that this process was not yet notified of. */
@@ -51,8 +45,7 @@ export function versionWaiter(
       const detail = `Version ${wanted.text} is more than ${limits.ahead} commits beyond the newest known version.`
       return retryLater('DATA_NOT_THERE_YET', detail)
     }
-    if (!places.take(sender, 1))
-      return retryLater('DATA_NOT_THERE_YET', 'Too many requests are waiting for newer data.')
+    if (!places.take(sender, 1)) return tooManyWait()
     const isReached = (): boolean => versions.hasReached(wanted)
     await versions.waitUntil(isReached, limits.waitMilliseconds, onDisconnect)
     await turns.next(sender).finally(() => places.giveBack(sender, 1))
@@ -60,13 +53,32 @@ export function versionWaiter(
     return versions.hasLost(wanted, askedAt) ? historyChanged(wanted) : notThereYet(wanted, limits)
   }
 
+  /** Returns the version of the history with the same sequence number, null if there is none, or a refusal. */
+  async function lookUp(
+    { seq }: ParsedVersion,
+    sender: string,
+    onDisconnect: OnDisconnect,
+  ): Promise<string | null | TextResponse> {
+    const known = lookups.known(seq)
+    if (typeof known === 'string') return known
+    if (!places.take(sender, 1)) return tooManyWait()
+    try {
+      return await (known ?? lookups.read(seq, sender, onDisconnect))
+    } catch (error) {
+      if (error instanceof TurnMissed) return retryLater('DATA_NOT_THERE_YET', error.message)
+      return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Try again later.')
+    } finally {
+      places.giveBack(sender, 1)
+    }
+  }
+
   return async (text, sender, onDisconnect) => {
     const wanted = parsed(text)
     if (wanted === null) return problem('BAD_DATA_VERSION', 'Send the value of a Data-Version header.')
     const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onDisconnect)
     if (refusal !== null) return refusal
-    const found = await history(wanted.seq, sender)
-    if (found instanceof Refusal) return found.response
+    const found = await lookUp(wanted, sender, onDisconnect)
+    if (found !== null && typeof found !== 'string') return found
     // The connection of the listener may have been lost during the lookup.
     if (!versions.hasReached(wanted)) return notThereYet(wanted, limits)
     return found === wanted.text ? null : historyChanged(wanted)
@@ -86,6 +98,10 @@ function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimit
   return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not reached within ${waitMilliseconds / 1000} s.`)
 }
 
+function tooManyWait(): TextResponse {
+  return retryLater('DATA_NOT_THERE_YET', 'Too many requests are waiting for data versions.')
+}
+
 function historyChanged({ text }: ParsedVersion): TextResponse {
   const detail = `Version ${text} is not part of the current history: discard cached data and read again.`
   return problem('HISTORY_CHANGED', detail)
@@ -95,50 +111,6 @@ function historyChanged({ text }: ParsedVersion): TextResponse {
 function parsed(text: string): ParsedVersion | null {
   const [, seq] = /^([1-9]\d{0,14})\.\d{1,19}$/.exec(text) ?? []
   return seq === undefined ? null : { seq: Number(seq), text }
-}
-
-class Refusal {
-  constructor(readonly response: TextResponse) {}
-}
-
-/**
- * Returns a lookup of the versions in the history: recent ones are in memory, older ones are read from the commit log,
- * with limited concurrency.
- */
-function historyOf(
-  versions: DataVersions,
-  versionAt: VersionAt,
-  limits: VersionLimits,
-): (seq: number, sender: string) => string | Promise<string | null | Refusal> {
-  const asked = new LRUCache<number, Promise<string | null | Refusal>>({ max: limits.known })
-  const lookups = new Budget(limits.lookups)
-  versions.onChange(() => {
-    if (!versions.isListening) asked.clear()
-  })
-
-  async function ask(seq: number, sender: string): Promise<string | null | Refusal> {
-    try {
-      return await versionAt(seq)
-    } catch {
-      asked.delete(seq)
-      return new Refusal(retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Try again later.'))
-    } finally {
-      lookups.giveBack(sender, 1)
-    }
-  }
-
-  return (seq, sender) => {
-    const known = versions.known(seq) ?? asked.get(seq)
-    if (known !== undefined) return known
-    if (!lookups.take(sender, 1)) {
-      return Promise.resolve(
-        new Refusal(retryLater('DATA_NOT_THERE_YET', 'Too many requests for old versions at once.')),
-      )
-    }
-    const lookup = ask(seq, sender)
-    asked.set(seq, lookup)
-    return lookup
-  }
 }
 
 /** Delays requests that require a data version until it is reached, and refuses them after a time limit. */

@@ -1,0 +1,85 @@
+import { LRUCache } from 'lru-cache'
+import { Canceller } from '../../database/cancellation.ts'
+import { type LimitConcurrency, limitConcurrency } from '../../graphql/execution/admission/limit-concurrency.ts'
+import type { VersionLimits } from '../../limits.ts'
+import type { OnDisconnect } from '../cache/productions.ts'
+import type { DataVersions } from '../cache/data-versions.ts'
+import { networkOf } from '../sender.ts'
+
+/**
+ * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
+ * respond.
+ */
+export type VersionAt = (seq: number) => Promise<string | null>
+
+/** The turn of a look-up did not come in time. */
+export class TurnMissed extends Error {
+  constructor() {
+    super('Too many requests ask for old versions at once.')
+  }
+}
+
+/**
+ * Looks up the versions of the current history: recent ones are in memory, older ones are read from the commit log. Few
+ * are read at once, senders take turns, and requests for one version share its read.
+ */
+export class VersionLookups {
+  readonly #versions: DataVersions
+  readonly #versionAt: VersionAt
+  readonly #milliseconds: number
+  readonly #limit: LimitConcurrency
+  /** Versions that are being read, or were read since notifications began. */
+  readonly #read: LRUCache<number, Promise<string | null>>
+
+  /** @param limits `lookups` versions are read at once, each after at most `waitMilliseconds`; `known` are remembered */
+  constructor(versions: DataVersions, versionAt: VersionAt, limits: VersionLimits) {
+    this.#versions = versions
+    this.#versionAt = versionAt
+    this.#milliseconds = limits.waitMilliseconds
+    this.#limit = limitConcurrency(limits.lookups, networkOf)
+    this.#read = new LRUCache({ max: limits.known })
+    versions.onChange(() => {
+      if (!versions.isListening) this.#read.clear()
+    })
+  }
+
+  /** Returns the version with a sequence number, or its read in progress; undefined if it has to be read. */
+  known(seq: number): string | Promise<string | null> | undefined {
+    return this.#versions.known(seq) ?? this.#read.get(seq)
+  }
+
+  /**
+   * Reads a version in the sender's turn. Rejects if the database does not respond.
+   * @throws {TurnMissed} if its turn does not come in time, or the client has disconnected before
+   */
+  async read(seq: number, sender: string, onDisconnect: OnDisconnect): Promise<string | null> {
+    const canceller = new Canceller()
+    const cancel = (): void => canceller.abort()
+    const timer = setTimeout(cancel, this.#milliseconds)
+    onDisconnect(cancel)
+    const { found } = await this.#limit(sender, () => this.#inTurn(seq), canceller)
+      .catch(() => {
+        throw new TurnMissed()
+      })
+      .finally(() => clearTimeout(timer))
+    return found
+  }
+
+  /** Reads a version, unless it was read while the turn was awaited: what is shared takes no part of the limit. */
+  async #inTurn(seq: number): Promise<{ readonly found: string | Promise<string | null> }> {
+    const known = this.known(seq)
+    if (known !== undefined) return { found: known }
+    const found = this.#ask(seq)
+    await found.catch(() => undefined)
+    return { found }
+  }
+
+  #ask(seq: number): Promise<string | null> {
+    const asked = this.#versionAt(seq)
+    this.#read.set(seq, asked)
+    asked.catch(() => {
+      if (this.#read.peek(seq) === asked) this.#read.delete(seq)
+    })
+    return asked
+  }
+}
