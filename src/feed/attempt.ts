@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import type { Batch } from './batch.ts'
 import type { ExpectedState } from './feed-position.ts'
-import type { LineOutcome } from './projector/line-outcome.ts'
+import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 import { type AppliedBatch, applyBatch } from './projector/projector.ts'
 import type { Line } from './reading/lines.ts'
 import type { Rejected, Rejects } from './rejects.ts'
@@ -23,13 +23,15 @@ export interface AttemptOptions {
 
 /**
  * Returns a function that applies the same batch at each attempt. A commit whose response was lost is detected by the
- * next attempt.
+ * next attempt. A line that an attempt has set aside remains bad: after that commit, later lines may have made it valid, but
+ * it would be newer than facts that follow in the feed.
  */
 export function createAttempt(
   { database, rejects, feed, expected, countedAfter, committed, nowSeconds }: AttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
   let earlier: readonly LineOutcome[] | undefined
+  let batch = parsed
   return async () => {
     let reached: readonly LineOutcome[] | undefined
     const beforeCommit = async (outcomes: readonly LineOutcome[]): Promise<void> => {
@@ -38,11 +40,12 @@ export function createAttempt(
     }
     try {
       const skipBad = rejects !== undefined
-      const result = await applyBatch(database, feed, parsed, { skipBad, nowSeconds, beforeCommit, expected })
+      const result = await applyBatch(database, feed, batch, { skipBad, nowSeconds, beforeCommit, expected })
       const outcomes = committedOutcomes(result.outcomes, earlier)
       return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, committed[at])) }
     } catch (error) {
       earlier = reached ?? earlier
+      if (rejects !== undefined && reached !== undefined) batch = withRejected(batch, reached)
       throw error
     }
   }
@@ -64,6 +67,15 @@ function committedOutcomes(
   return earlier !== undefined && wasCommitted === true
     ? outcomes.map((outcome, at) => earlier[at] ?? outcome)
     : outcomes
+}
+
+/** Returns the lines of a batch with the problems of those that were set aside in place of their facts. */
+function withRejected(lines: readonly BatchLine[], outcomes: readonly LineOutcome[]): readonly BatchLine[] {
+  return lines.map((line, at) => {
+    const outcome = outcomes[at]
+    if (outcome?.status !== 'rejected') return line
+    return { position: line.position, kind: outcome.kind, issue: outcome.issue }
+  })
 }
 
 /** Returns the outcome of a line: `applied` where the fact is known because another writer of the run applied it. */

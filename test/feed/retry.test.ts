@@ -15,7 +15,7 @@ import { rejectsFile } from '../../src/feed/rejects.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { manyDemoFacts } from '../support/feeds.ts'
-import { feedOf } from '../support/world.ts'
+import { feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
 /** Fate of a transaction: the database is down before it, its commit response is lost, or it deadlocks with others. */
 type Fate = 'well' | 'out' | 'full' | 'unheard' | 'deadlock'
@@ -59,13 +59,16 @@ afterAll(() => rm(folder, { recursive: true }))
 
 let runs = 0
 
-async function applied(fates: readonly Fate[], options: Partial<IngestOptions> = {}) {
+async function applied(
+  fates: readonly Fate[],
+  { source = feedOf(facts, firstBatch), ...options }: Partial<IngestOptions> = {},
+) {
   database = await emptyDatabase()
   const rejects = rejectsFile(path.join(folder, `${runs++}.rejects.ndjson`))
   const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn<() => void>() }
   const summary = await ingest({
     database: faulty(database, fates),
-    source: feedOf(facts, firstBatch),
+    source,
     rejects,
     outageObserver,
     ...options,
@@ -93,6 +96,20 @@ describe('an ingest during an outage of the database', () => {
     expect(came).toEqual(whole)
     expect(came.summary.skipped).toEqual({})
     expect(came.rejects.trimEnd().split('\n')).toHaveLength(badLines.length)
+  })
+
+  test('does not apply a line that was set aside before the response was lost, although it is valid after later lines', async () => {
+    // The vault is opened after its newest mark; the last mark is in another batch.
+    const marks = (seconds: readonly number[]) => seconds.map((second) => mark(vaultA, midnight + second, '1'))
+    const source = () => feedOf([strategy('one'), ...marks([90]), opened(vaultA, 'one'), ...marks([30, 60])], 4)
+    const { came: untroubled } = await applied([], { source: source() })
+    expect(untroubled.summary).toEqual({
+      applied: { strategy: 1, vault: 1, mark: 2 },
+      skipped: {},
+      rejected: { mark: 1 },
+    })
+    expect((await applied(['unheard'], { source: source() })).came).toEqual(untroubled)
+    expect((await applied(['unheard', 'out', 'unheard'], { source: source() })).came).toEqual(untroubled)
   })
 
   test('ends as one that never waited, whatever happens to its transactions', async () => {
