@@ -15,7 +15,7 @@ export interface AttemptOptions {
   readonly expected: ExpectedState
   /** The last line that was counted, and set aside if bad, before the source was reopened. */
   readonly countedAfter: number
-  /** Outcomes of lines that another writer of this run has committed, by index. */
+  /** Outcomes of lines that another writer of this run has committed or set aside, by index. */
   readonly committed: readonly (LineOutcome | undefined)[]
   /** Clock in Unix seconds, read at each attempt; undefined where the times of facts are not compared with one. */
   readonly nowSeconds: (() => number) | undefined
@@ -31,7 +31,7 @@ export function createAttempt(
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
   let earlier: readonly LineOutcome[] | undefined
-  let batch = parsed
+  let batch = withRejected(parsed, committed)
   return async () => {
     let reached: readonly LineOutcome[] | undefined
     const beforeCommit = async (outcomes: readonly LineOutcome[]): Promise<void> => {
@@ -70,7 +70,10 @@ function committedOutcomes(
 }
 
 /** Returns the lines of a batch with the problems of those that were set aside in place of their facts. */
-function withRejected(lines: readonly BatchLine[], outcomes: readonly LineOutcome[]): readonly BatchLine[] {
+function withRejected(
+  lines: readonly BatchLine[],
+  outcomes: readonly (LineOutcome | undefined)[],
+): readonly BatchLine[] {
   return lines.map((line, at) => {
     const outcome = outcomes[at]
     if (outcome?.status !== 'rejected') return line

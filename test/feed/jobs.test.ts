@@ -304,6 +304,24 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     expect(found[1]).toEqual(found[0])
   })
 
+  test.each([0, 1])('leave lines aside that were set aside, where the response of part %i is lost', async (lost) => {
+    const [a, b] = [addressOf(1), addressOf(2)]
+    const marks = (vault: string, from: number): FactInput[] =>
+      Array.from({ length: 250 }, (_, at) => mark(vault, midnight + from + at, '1'))
+    const [openedA, openedB] = [openedBy(addressOf(901), a), openedBy(addressOf(902), b)]
+    // A mark before its vault is opened: it is newer than those of the next round.
+    const early = mark(a, midnight + 900, '1')
+    const round = [strategy('one'), early, openedA, ...marks(a, 1), openedB, ...marks(b, 1)]
+    const facts = [...round, strategy('two'), ...marks(a, 400), ...marks(b, 400)]
+    const found: unknown[] = []
+    for (const each of [[], failing((part) => (part === lost ? 'after' : null))]) {
+      const rejects = rejectsFile(path.join(folder, `early-${lost}-${each.length}.ndjson`))
+      const { dump, summary } = await applied(facts, { rejects, writers: each })
+      found.push({ dump, rejected: summary.rejected, text: await readFile(rejects.file, 'utf8') })
+    }
+    expect(found[1]).toEqual(found[0])
+  })
+
   test.each([
     ['where it was all', strategy('late'), 0],
     ['behind lines that brought nothing new', demo[0] as FactInput, 3],

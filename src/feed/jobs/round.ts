@@ -26,7 +26,7 @@ export interface RoundOptions {
 
 /** Result of a round. */
 export interface AppliedRound {
-  /** Outcome of each line that is committed; undefined for the others. */
+  /** Outcome of each line that is committed or set aside; undefined for the others. */
   readonly outcomes: readonly (LineOutcome | undefined)[]
   /** State of the run after the round; null where some lines are not committed: the position has not moved then. */
   readonly expected: ExpectedState | null
@@ -121,7 +121,11 @@ class Round {
     const rejected = rejectedLines(this.lines, outcomes).filter(({ line }) => line.number > countedAfter)
     const kept = rejects?.write(rejected) ?? Promise.resolve()
     kept.then(
-      () => this.#gate.open(),
+      () => {
+        // They are set aside, also where the response to the commit of their part is lost.
+        for (const [at, outcome] of outcomes.entries()) if (outcome.status === 'rejected') this.outcomes[at] = outcome
+        this.#gate.open()
+      },
       (error: unknown) => this.#gate.shut(error),
     )
   }
