@@ -12,7 +12,7 @@ export const liveLimits = {
   pushFactor: 10, // Rest after an evaluation, in times of what it took: slow ones take a tenth of the time.
   pushMilliseconds: 250, // Minimum time between two pushes of one state: four a second are a smooth display.
   unsentBytes: 65_536, // Bytes that a client has not read, beyond which nothing is written: one read of a socket.
-  unsentInAll: 64 * 1024 * 1024, // Such bytes of all streams: beyond it those that hold the most are closed.
+  unsentInAll: 64 * 1024 * 1024, // Such bytes of all streams: beyond it the largest of the sender with most are closed.
   stallSeconds: 30, // Time to read them, or the end: a client that takes longer has gone, or should poll.
   heartbeatSeconds: 15, // Proxies close connections that are silent for 30 to 60 s.
   lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.

@@ -6,7 +6,7 @@ import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 const nothing = (): void => undefined
 
 /** A stream whose client reads only when `read` is called; what it has not read counts, however little it is. */
-function stream(unsent: UnsentFrames) {
+function stream(unsent: UnsentFrames, sender = 'someone') {
   let closed = nothing
   let tell = nothing
   const sink = {
@@ -21,7 +21,7 @@ function stream(unsent: UnsentFrames) {
     onDrain: () => undefined,
     onClose: (callback: () => void) => void (closed = callback),
   }
-  const connection = new LiveConnection(sink, liveLimits, 'someone', unsent)
+  const connection = new LiveConnection(sink, liveLimits, sender, unsent)
   const read = (bytes: number): void => {
     sink.unsentBytes -= bytes
     tell()
@@ -38,6 +38,20 @@ test('bytes below the high-water mark of a socket count, and the stream that has
   other.connection.write(Buffer.alloc(101))
   expect([one.sink.isDestroyed, other.sink.isDestroyed]).toEqual([true, false])
   expect(unsent.bytes).toBe(401)
+})
+
+test.each([
+  ['a client', (_: number) => '192.0.2.1'],
+  ['a network of clients', (place: number) => `2001:db8:1:${place}::/64`],
+])('of many small streams of %s one is closed, and not a larger one of another client', (_, senderAt) => {
+  const unsent = new UnsentFrames(1_000)
+  const larger = stream(unsent, '192.0.2.2')
+  larger.connection.write(Buffer.alloc(300))
+  const small = Array.from({ length: 8 }, (_, place) => stream(unsent, senderAt(place)))
+  for (const { connection } of small) connection.write(Buffer.alloc(90))
+  expect(larger.sink.isDestroyed).toBe(false)
+  expect(small.filter(({ sink }) => sink.isDestroyed)).toHaveLength(1)
+  expect(unsent.bytes).toBe(300 + 7 * 90)
 })
 
 test('a frame counts no longer than until it is sent, and a client that has read its frames is not closed', () => {
