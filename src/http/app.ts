@@ -110,7 +110,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const admission = createAdmissionControl({ ...admissionLimits, networkOf })
   const runConsistently = createConsistentReads(database, { ...options, networkOf })
   const { onFallback } = options
-  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
+  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback, networkOf })
   const { plugins = [] } = options
   const isOpen = apiKeys.length === 0
   const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)

@@ -2,6 +2,7 @@ import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationT
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
+import type { NetworkOf } from './admission/fair-queue.ts'
 import { OperationChecks } from './operation-checks.ts'
 import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
@@ -20,6 +21,8 @@ export interface ExecutorOptions {
   readonly runConsistently: RunConsistently
   /** Called for each execution by graphql-js. */
   readonly onFallback?: ((reason: FallbackReason) => void) | undefined
+  /** Finds networks of senders, each of which counts as one sender; without it there are none. */
+  readonly networkOf?: NetworkOf | undefined
 }
 
 /** The operation of a document to run. A subscription is refused without an event. */
@@ -106,13 +109,13 @@ class OperationExecutor implements Executor {
   /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
   readonly #fixed = new Map<FixedDocument, PreparedOperation>()
 
-  constructor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions) {
+  constructor({ schema, limits, admission, runConsistently, onFallback, networkOf }: ExecutorOptions) {
     this.#limits = limits
     this.#admission = admission
     this.#runConsistently = runConsistently
     this.#cache = new OperationCache(schema, limits)
     this.#checks = new OperationChecks(limits, admission)
-    this.#fallbacks = new FallbackQueue(admission, onFallback)
+    this.#fallbacks = new FallbackQueue(admission, { onFallback, networkOf })
   }
 
   prepare(text: string, { sender, signal }: RequestContext): PreparedDocument | Promise<PreparedDocument> {
@@ -186,7 +189,7 @@ class OperationExecutor implements Executor {
     const { sender, signal } = request
     // The context is created after admission: a waiting operation holds no loaders.
     const work = (): Promise<ExecutionResult> =>
-      this.#runConsistently(request, (context) => operation.run(coerced, params, context, signal, this.#fallbacks))
+      this.#runConsistently(request, (context) => operation.run(coerced, params, context, request, this.#fallbacks))
     const ticket = { cost, sender, signal }
     const isCheap = cost <= admissionLimits.cheapCost
     const result = await (isCheap ? this.#admission.runCheap(work, ticket) : this.#admission.runExpensive(work, ticket))

@@ -10,7 +10,6 @@ import {
   OperationTypeNode,
   type VariableDefinitionNode,
 } from 'graphql'
-import type { Cancellation } from '../../database/cancellation.ts'
 import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
@@ -19,7 +18,7 @@ import type { CompiledOperation } from './compiler/compiled-operation.ts'
 import { TooLong } from './compiler/compiled-run.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import { conditionsOf, includes } from './compiler/conditions.ts'
-import type { ResolverContext } from './context.ts'
+import type { RequestContext, ResolverContext } from './context.ts'
 import type { OperationCost, QueryCost, QuerySize } from './cost/query-cost.ts'
 import type { FallbackQueue } from './fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
@@ -139,7 +138,7 @@ export class PreparedOperation {
     coerced: Variables,
     { variables, body, event }: RunParams,
     contextValue: ResolverContext,
-    signal: Cancellation | undefined,
+    request: Pick<RequestContext, 'sender' | 'signal'>,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
     const compiled = this.compiledFor(coerced, body)
@@ -151,14 +150,14 @@ export class PreparedOperation {
         const data: object = await compiled.run(event?.value, contextValue, coerced, maxCharacters)
         return { data: data as Record<string, unknown> }
       } catch (error) {
-        if (signal?.aborted === true) throw error
+        if (request.signal?.aborted === true) throw error
         if (error instanceof TooLong) return { errors: [tooLongResponse(error.characters, maxCharacters)] }
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
-    const result = await fallbacks.run(compiled === null ? 'not compiled' : 'error', signal, () =>
+    const result = await fallbacks.run(compiled === null ? 'not compiled' : 'error', request, () =>
       execute({ ...args, variableValues: variables, contextValue }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.

@@ -7,8 +7,11 @@ import {
 } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { FallbackQueue } from '../../../src/graphql/execution/fallback-queue.ts'
+import { networkOf } from '../../../src/http/sender.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits } from '../../../src/limits.ts'
+
+const one = { sender: 'one' }
 
 /** Blocks the event loop. */
 function block(milliseconds: number): void {
@@ -27,14 +30,18 @@ function recording() {
       pauses.push({ milliseconds, end })
     })
   const reasons: string[] = []
-  return { queue: new FallbackQueue({ pause }, (reason) => void reasons.push(reason)), pauses, reasons }
+  return {
+    queue: new FallbackQueue({ pause }, { onFallback: (reason) => void reasons.push(reason), networkOf }),
+    pauses,
+    reasons,
+  }
 }
 
 test('an execution waits while the event loop pauses after one that blocked it, and for as long', async () => {
   const { queue, pauses, reasons } = recording()
   const begun: number[] = []
   const run = (number: number): Promise<number> =>
-    queue.run('not compiled', undefined, () => {
+    queue.run('not compiled', one, () => {
       begun.push(number)
       block(5)
       return number
@@ -53,15 +60,15 @@ test('an execution waits while the event loop pauses after one that blocked it, 
 
 test('failed operations do not wait for the pause after introspection', async () => {
   const { queue } = recording()
-  await queue.run('not compiled', undefined, () => block(5))
-  expect(await queue.run('error', undefined, () => 'failed')).toBe('failed')
+  await queue.run('not compiled', one, () => block(5))
+  expect(await queue.run('error', one, () => 'failed')).toBe('failed')
 })
 
 test('failed operations that block the event loop delay the next one of them, and not admission control', async () => {
   const { queue, pauses } = recording()
   const began = performance.now()
-  await queue.run('error', undefined, () => block(20))
-  const nextBegan = await queue.run('error', undefined, () => performance.now())
+  await queue.run('error', one, () => block(20))
+  const nextBegan = await queue.run('error', one, () => performance.now())
   // As long again as it blocked; a timer may fire a millisecond before its time.
   expect(nextBegan - began).toBeGreaterThan(35)
   expect(pauses).toEqual([])
@@ -71,18 +78,27 @@ test('an execution that is cancelled before its turn does not start, and delays 
   const { queue } = recording()
   const gone = new Canceller()
   const begun: string[] = []
-  const cancelled = queue.run('not compiled', gone, () => begun.push('cancelled'))
-  const next = queue.run('not compiled', undefined, () => begun.push('next'))
+  const cancelled = queue.run('not compiled', { ...one, signal: gone }, () => begun.push('cancelled'))
+  const next = queue.run('not compiled', one, () => begun.push('next'))
   gone.abort()
   await expect(cancelled).rejects.toBeInstanceOf(ReadCancelled)
   await next
   expect(begun).toEqual(['next'])
 })
 
+test('senders take turns, and those of one network as one', async () => {
+  const { queue } = recording()
+  const begun: string[] = []
+  const senders = ['one', 'one', 'one', '2001:db8:1:1::/64', '2001:db8:1:2::/64', '2001:db8:1:2::/64', 'other']
+  await Promise.all(senders.map((sender) => queue.run('error', { sender }, () => begun.push(sender))))
+  expect(begun.slice(0, 3)).toEqual(['one', '2001:db8:1:1::/64', 'other'])
+  expect(begun).toHaveLength(senders.length)
+})
+
 test('an execution that fails rejects its own result alone', async () => {
   const { queue } = recording()
-  const failing = queue.run('error', undefined, () => Promise.reject(new Error('own')))
-  const next = queue.run('error', undefined, () => 'next')
+  const failing = queue.run('error', one, () => Promise.reject(new Error('own')))
+  const next = queue.run('error', one, () => 'next')
   await expect(failing).rejects.toThrow('own')
   expect(await next).toBe('next')
 })
