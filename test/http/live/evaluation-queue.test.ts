@@ -1,6 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
+import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
+import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
+import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/responses/evaluation-queue.ts'
+import type { FollowedQuery } from '../../../src/http/live/responses/followed-query.ts'
+import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { LiveValue } from '../../support/live-value.ts'
@@ -100,4 +107,39 @@ test('a key whose streams have closed before its turn is not evaluated', async (
   )
   await wait(10)
   expect(value.pending).toHaveLength(0)
+})
+
+test('a response has a turn of the sender that follows the fewest, whoever followed it first', async () => {
+  const nothing = (): void => undefined
+  const limits = { ...liveLimits, evaluations: 1, pushMilliseconds: 0, pushFactor: 0 }
+  const versions = new DataVersions()
+  versions.listening(true)
+  const fanOut = createFanOut(limits.slice, 10)
+  const responses = new FollowedResponses({ limits, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
+  const order: string[] = []
+  const frame = (body: Buffer): Buffer => body
+  const queryOf = (name: string): FollowedQuery => ({
+    name,
+    evaluate: async () => {
+      await wait(1)
+      order.push(name)
+      const origin = { tags: new Set(['value']), version: null, isCacheable: true }
+      return { response: new EncodedResponse({ status: 200, headers: {}, body: name }, origin), version: null }
+    },
+    frame,
+    refusal: ({ bytes }) => ({ frame: frame(bytes), isEnd: false }),
+    staleFrame: Buffer.from('stale'),
+  })
+  const sink = { unsentBytes: 0, end: nothing, destroy: nothing, write: nothing, onDrain: nothing, onClose: nothing }
+  const follow = (name: string, sender: string): void =>
+    responses.follow(queryOf(name), new LiveConnection(sink, limits, sender, new UnsentFrames(1)))
+  const names = Array.from({ length: 20 }, (_, at) => `vault ${at}`)
+  for (const name of names) follow(name, 'crowd')
+  follow('vault 19', 'one')
+  await vi.waitFor(() => expect(order).toHaveLength(20), 5_000)
+  await wait(50)
+  order.length = 0
+  responses.committed(['value'])
+  await vi.waitFor(() => expect(order).toHaveLength(20), 5_000)
+  expect(order.indexOf('vault 19')).toBeLessThanOrEqual(2)
 })

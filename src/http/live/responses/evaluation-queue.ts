@@ -45,12 +45,12 @@ export class EvaluationQueue {
 
   /**
    * Runs an evaluation of a response that streams follow.
-   * @param owner sender that followed it first
+   * @param sender of one of these streams
    * @param isWanted returns whether any stream still follows it
    * @throws {EvaluationRefused}
    */
-  forFollowed<Result>(owner: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    return this.#wait(this.#followed, owner, isWanted, work)
+  forFollowed<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
+    return this.#wait(this.#followed, sender, isWanted, work)
   }
 
   /**

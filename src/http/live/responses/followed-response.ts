@@ -33,7 +33,7 @@ export class FollowedResponse {
   /** Cache tags of the data that the response was made from; null if any commit may change it. */
   tags: ReadonlySet<string> | null = new Set()
   readonly #host: FollowedResponseHost
-  readonly #followers = new Set<ResponseFollower>()
+  readonly followers = new Set<ResponseFollower>()
   /** Number of evaluations that have begun. */
   #evaluations = 0
   /** Number of pushes: a follower with a smaller one is behind. */
@@ -67,7 +67,7 @@ export class FollowedResponse {
   }
 
   get isUnused(): boolean {
-    return this.#followers.size === 0
+    return this.followers.size === 0
   }
 
   /**
@@ -76,11 +76,11 @@ export class FollowedResponse {
    */
   add(connection: LiveConnection): () => void {
     const follower = new ResponseFollower(connection, this, this.#evaluations)
-    this.#followers.add(follower)
+    this.followers.add(follower)
     if (this.isUpToDate) this.deliver(follower)
     else this.#schedule()
     return () => {
-      this.#followers.delete(follower)
+      this.followers.delete(follower)
       if (this.isUnused) this.#end()
     }
   }
@@ -107,7 +107,7 @@ export class FollowedResponse {
   /** Notes that notifications of commits have stopped, and sends `stale` to the streams. */
   onListeningStopped(): void {
     this.#isUncertain = true
-    this.#host.fanOut([...this.#followers], (follower) => this.#sendStale(follower))
+    this.#host.fanOut([...this.followers], (follower) => this.#sendStale(follower))
   }
 
   /** Writes what a stream has missed, once its client has read everything before: the newest response, or `stale`. */
@@ -120,19 +120,19 @@ export class FollowedResponse {
   deliver(follower: ResponseFollower): void {
     const frame = this.#pushed === null ? this.#refusal : this.#frameNow(this.#pushed)
     if (frame === null || follower.written === this.#revision) return
-    if (!this.#followers.has(follower) || !follower.write(frame, this.#revision)) return
+    if (!this.followers.has(follower) || !follower.write(frame, this.#revision)) return
     this.#host.onDelivery()
     this.#sendStale(follower)
   }
 
   /** Tells a stream that its data may be out of date, if it may. */
   #sendStale(follower: ResponseFollower): void {
-    if (this.#isUncertain && this.#followers.has(follower)) follower.sendStale(this.query.staleFrame)
+    if (this.#isUncertain && this.followers.has(follower)) follower.sendStale(this.query.staleFrame)
   }
 
   /** Whether a stream has no event yet. */
   get #isAwaited(): boolean {
-    return [...this.#followers].some(({ written, connection }) => written === 0 && !connection.isFull)
+    return [...this.followers].some(({ written, connection }) => written === 0 && !connection.isFull)
   }
 
   #schedule(): void {
@@ -184,7 +184,7 @@ export class FollowedResponse {
 
   /** Returns the streams to send the response to: where data changed meanwhile, those that joined later may have seen newer data. */
   #receivers(): ResponseFollower[] {
-    const all = [...this.#followers].filter(({ written }) => written === 0 || this.#host.isListening)
+    const all = [...this.followers].filter(({ written }) => written === 0 || this.#host.isListening)
     return this.#isDirty ? all.filter(({ evaluationsBefore }) => evaluationsBefore < this.#evaluations) : all
   }
 

@@ -101,7 +101,7 @@ export class FollowedResponses implements FollowedResponseHost {
    */
   async evaluate(followed: FollowedResponse): Promise<TimedEvaluation> {
     const isWanted = (): boolean => !followed.isUnused
-    const { begun, ...evaluation } = await this.#queue.forFollowed(followed.owner, isWanted, async () => {
+    const { begun, ...evaluation } = await this.#queue.forFollowed(this.#turnOf(followed), isWanted, async () => {
       this.#onEvaluation()
       const begun = { changes: this.#history.count, stops: this.#stops, isListening: this.isListening }
       followed.beginEvaluation()
@@ -117,6 +117,20 @@ export class FollowedResponses implements FollowedResponseHost {
     const isOfServer = begun.isListening || !this.isListening || seq === 0 || this.#versions.hasReached({ seq })
     if (begun.stops !== this.#stops || !isOfServer) throw new Error('The result may be of another server.')
     return evaluation
+  }
+
+  /**
+   * Returns the sender in whose turn a response is made: that of its streams which follows the fewest responses. Another
+   * sender, which follows it together with thousands of others, thus does not delay it.
+   */
+  #turnOf({ followers, owner }: FollowedResponse): string {
+    let turn = { sender: owner, follows: Infinity }
+    for (const { connection } of followers) {
+      const { sender } = connection
+      const follows = this.#follows.takenBy(sender)
+      if (follows < turn.follows) turn = { sender, follows }
+    }
+    return turn.sender
   }
 
   /**

@@ -27,6 +27,11 @@ export class Budget {
     return true
   }
 
+  /** Returns the amount taken by a sender, or by its network. */
+  takenBy(sender: string): number {
+    return this.#takenBy.get(networkOf(sender) ?? sender) ?? 0
+  }
+
   /**
    * Takes an amount for a sender.
    * @returns false, with nothing taken, if the amount exceeds the sender's share
