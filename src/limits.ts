@@ -174,6 +174,7 @@ export type HttpLimits = Readonly<Record<keyof typeof defaultHttpLimits, number>
 
 /** Maximum number of media ranges in an Accept header that are considered: browsers send about eight. */
 export const acceptedTypes = 50
+export const acceptedParameters = 10 // Parameters of one of these that are considered: 16 KB of them took 10 ms.
 /** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 

@@ -1,4 +1,4 @@
-import { acceptedTypes } from '../../limits.ts'
+import { acceptedParameters, acceptedTypes } from '../../limits.ts'
 
 /** A media range of an Accept header, with its weight from 0 to 1 (RFC 9110, sections 12.4.2 and 12.5.1). */
 interface Accepted {
@@ -68,13 +68,13 @@ function qualityOf(accepted: readonly Accepted[], types: readonly string[]): num
   return Math.max(0, ...named.map(({ quality }) => quality))
 }
 
-/** Parses an Accept header; ranges beyond the limit `acceptedTypes` are ignored. */
+/** Parses an Accept header; ranges beyond the limit `acceptedTypes`, and their parameters beyond `acceptedParameters`, are ignored. */
 function parse(accept: string): Accepted[] {
   return accept
     .toLowerCase()
     .split(',', acceptedTypes)
     .map((each) => {
-      const [type = '', ...parameters] = each.split(';').map((part) => part.trim())
+      const [type = '', ...parameters] = each.split(';', 1 + acceptedParameters).map((part) => part.trim())
       const weight = parameters.find((parameter) => /^q *=/.test(parameter))
       const quality = weight === undefined ? 1 : Number(weight.slice(weight.indexOf('=') + 1))
       const others = parameters.filter((parameter) => parameter !== weight)

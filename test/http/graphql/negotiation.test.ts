@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createResponseCache } from '../../../src/http/cache/response-cache.ts'
+import { preferredType } from '../../../src/http/middleware/content-negotiation.ts'
+import { acceptedParameters } from '../../../src/limits.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { rawConnection } from '../../support/raw.ts'
@@ -68,6 +70,12 @@ test.each(['text/event-stream;q=0', 'text/event-stream;q=0.0, text/html;q=0'])(
     expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([406, types[1]])
   },
 )
+
+test('parameters of a media range beyond their limit are ignored', () => {
+  const weighed = (parameters: number): string => `text/csv${';x=y'.repeat(parameters)};q=0`
+  expect(preferredType(weighed(acceptedParameters - 1), ['text/csv'])).toBeNull()
+  expect(preferredType(weighed(acceptedParameters), ['text/csv'])).toBe('text/csv')
+})
 
 test('media ranges beyond the limit of an Accept header are ignored', async () => {
   const statusAfter = async (count: number, range: string, init: RequestInit): Promise<number> => {
