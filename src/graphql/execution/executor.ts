@@ -94,6 +94,12 @@ export interface Executor {
   ): Promise<SubscriptionCheck>
 }
 
+/**
+ * Maximum length of a text whose tokens are counted. To read 20,000 characters takes some milliseconds, also where they are
+ * one token: a longer text is admitted as one of the most tokens.
+ */
+const countedCharacters = 2_500
+
 /** Creates the executor, with a separate operation cache. */
 export function createExecutor(options: ExecutorOptions): Executor {
   return new OperationExecutor(options)
@@ -121,11 +127,15 @@ class OperationExecutor implements Executor {
   prepare(text: string, { sender, signal }: RequestContext): PreparedDocument | Promise<PreparedDocument> {
     const known = this.#cache.get(text)
     if (known !== undefined) return known
-    const { bytes, tokens: maxTokens } = this.#limits
-    const isLong = Buffer.byteLength(text) > bytes
-    const tokens = isLong ? 0 : Math.min(countTokens(text, maxTokens), maxTokens)
-    const ticket = { cost: tokens * preparationCosts.token, sender, signal }
+    const ticket = { cost: this.#tokensIn(text) * preparationCosts.token, sender, signal }
     return this.#admission.prepare(() => this.#cache.get(text) ?? this.#cache.prepare(text), ticket)
+  }
+
+  /** Returns the number of tokens by which a text is admitted: 0 of one that is refused for its length. */
+  #tokensIn(text: string): number {
+    const { bytes, tokens: maxTokens } = this.#limits
+    if (Buffer.byteLength(text) > bytes) return 0
+    return text.length > countedCharacters ? maxTokens : Math.min(countTokens(text, maxTokens), maxTokens)
   }
 
   async run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult> {

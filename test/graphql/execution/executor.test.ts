@@ -53,6 +53,16 @@ test('a document is prepared by its tokens, once', async () => {
   expect(asked).toEqual([{ kind: 'prepare', cost: 6 * preparationCosts.token, sender: 'one' }])
 })
 
+test.each([
+  ['commas', ','],
+  ['characters of a comment', '#'],
+  ['lines', '\n'],
+])('a long document of few tokens and many %s is prepared as one of the most tokens', async (_, filling) => {
+  const { executor, asked } = recording()
+  await executor.prepare(`{ strategies { id } ${filling.repeat(10_000)}\n}`, request)
+  expect(asked).toEqual([{ kind: 'prepare', cost: defaultQueryLimits.tokens * preparationCosts.token, sender: 'one' }])
+})
+
 test('many variables are coerced after admission, few at once', async () => {
   const { executor, asked } = recording()
   const owned = 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { nodes { address } } }'
