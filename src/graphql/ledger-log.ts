@@ -33,18 +33,22 @@ export interface StreamedCommit {
   readonly rows: readonly StreamedRow[]
 }
 
-/** Commits after a position, in order. */
+/** Commits after a position, in order: at least one. */
 export interface CommitPage {
+  readonly kind: 'commits'
   readonly commits: readonly StreamedCommit[]
   /** Whether there were no further commits at the time of the read. */
   readonly isEnd: boolean
 }
 
 /**
- * Reason why there is no page after a position. `beyond`: later than the newest commit of this server, which lags
- * behind, or a failover has lost the position. `lost`: not part of the history, or its commits are no longer stored.
+ * Reason why there are no commits after a position. `none`: no later commit exists yet. `ahead`: it is later than the
+ * newest commit of this server, which lags behind, or a failover has lost the position. `lost`: it is not part of the
+ * history, or its commits are no longer stored.
  */
-export type NoPage = 'beyond' | 'lost'
+export interface NoCommits {
+  readonly kind: 'none' | 'ahead' | 'lost'
+}
 
 /** The ledger rows of all vaults in the order of commits. */
 export interface LedgerLog {
@@ -57,7 +61,7 @@ export interface LedgerLog {
    * Reads the commits after a position.
    * @param vaults rows of commits that changed none of these vaults are omitted; null for all
    */
-  after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage>
+  after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoCommits>
 }
 
 /** Maximum number of commits in one read; those without ledger rows cost little. */
@@ -80,18 +84,20 @@ export function createLedgerLog(
     async after(position, vaults) {
       const signal = AbortSignal.timeout(milliseconds)
       const read = await readCommits(database, Math.max(1, position.seq), commitsPerRead, vaults, signal)
-      if (read.length === 0 && position.version !== null) return 'beyond'
+      if (read.length === 0 && position.version !== null) return { kind: 'ahead' }
       const first = position.version === null ? undefined : read[0]
-      if ((first?.version ?? null) !== position.version) return 'lost'
-      if ((position.rows ?? 0) > (first?.ledgerRows ?? 0)) return 'lost'
+      if ((first?.version ?? null) !== position.version) return { kind: 'lost' }
+      if ((position.rows ?? 0) > (first?.ledgerRows ?? 0)) return { kind: 'lost' }
       const isPartial = position.rows !== null
       const later = first === undefined || isPartial ? read : read.slice(1)
       const start = first === undefined || isPartial ? Math.max(1, position.seq) : position.seq + 1
-      if (!later.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)) return 'lost'
+      const isWhole = later.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)
+      if (!isWhole) return { kind: 'lost' }
+      if (later.length === 0) return { kind: 'none' }
       const commits = firstPage(later)
       const rows = await rowsOf(database, commits, signal)
       const isEnd = read.length < commitsPerRead && commits.length === later.length
-      return { commits: commits.map((commit) => streamed(commit, rows, position)), isEnd }
+      return { kind: 'commits', commits: commits.map((commit) => streamed(commit, rows, position)), isEnd }
     },
   }
 }

@@ -51,10 +51,11 @@ beforeEach(async () => {
       end: () => Promise.resolve(reached),
       after: async (asked, vaults) => {
         reads++
-        if (asked.seq > reached.seq) return 'beyond'
+        if (asked.seq > reached.seq) return { kind: 'ahead' }
         const page = await log.after(asked, vaults)
-        if (typeof page === 'string') return page
-        return { ...page, commits: page.commits.filter(({ seq }) => seq <= reached.seq) }
+        if (page.kind !== 'commits') return page
+        const commits = page.commits.filter(({ seq }) => seq <= reached.seq)
+        return commits.length === 0 ? { kind: 'none' } : { ...page, commits }
       },
     },
   })

@@ -1,7 +1,7 @@
-import type { LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
+import type { CommitPage, LedgerPosition, NoCommits, StreamedCommit } from '../../../graphql/ledger-log.ts'
 
-/** The next commits for a stream, or why there are none after its position. */
-export type Following = { readonly commits: readonly StreamedCommit[] } | NoPage
+/** The next commits for a stream, or why there are none after its position. `notInMemory`: the database may have some. */
+export type Following = Pick<CommitPage, 'kind' | 'commits'> | NoCommits | { readonly kind: 'notInMemory' }
 
 /** Returns the position after commits; null if there are none. */
 export function endOf(commits: readonly StreamedCommit[]): LedgerPosition | null {

@@ -118,50 +118,62 @@ export class LedgerFollower implements Follower, Drainable {
    * @returns whether to go on at once
    */
   async #step(): Promise<boolean> {
-    const { tail, sender, connection, filter } = this.#options
+    const { tail, connection } = this.#options
     if (this.#isClosed) return false
     if (connection.isFull) {
       connection.whenDrained(this)
       return false
     }
     const position = this.#position
-    if (position === 'malformed') return this.#reset()
-    const following = tail.after(position)
-    if (following !== 'old') return this.#take(following)
-    if (this.#awaited.isLost(position)) return this.#take('lost')
-    if (this.#awaited.isAhead(position)) return this.#await(position)
+    return position === 'malformed' ? this.#reset() : this.#take(position, tail.after(position))
+  }
+
+  async #take(position: LedgerPosition, following: Following, turn?: Cancellation): Promise<boolean> {
+    if (this.#isClosed) return false
+    switch (following.kind) {
+      case 'commits':
+        this.#awaited.end()
+        return this.#write(wantedRows(following.commits, this.#options.filter), endOf(following.commits), turn)
+      case 'none':
+        this.#sendFreshness()
+        return false
+      case 'notInMemory':
+        return this.#takeFromDatabase(position)
+      case 'ahead':
+        this.#await(position)
+        return false
+      case 'lost':
+        return this.#reset()
+    }
+  }
+
+  async #takeFromDatabase(position: LedgerPosition): Promise<boolean> {
+    const { tail, sender, filter } = this.#options
+    if (this.#awaited.isLost(position)) return this.#take(position, { kind: 'lost' })
+    if (this.#awaited.isAhead(position)) return this.#take(position, { kind: 'ahead' })
     const vaults = filter.vaults && [...filter.vaults]
     const isWanted = (): boolean => !this.#isClosed
-    return tail.read(sender, position, vaults, isWanted, (read, turn) =>
-      read === 'beyond' ? this.#await(position) : this.#take(read, turn),
-    )
+    return tail.read(sender, position, vaults, isWanted, (page, turn) => this.#take(position, page, turn))
   }
 
   /** Waits for a server that lags behind the position of the stream. */
-  #await(position: LedgerPosition): Promise<boolean> {
+  #await(position: LedgerPosition): void {
     const { connection, format, tail } = this.#options
     tail.unreadable.passed(this)
-    if (!this.#isClosed) this.#awaited.wait(position)
+    this.#awaited.wait(position)
     if (this.#awaited.isLate) connection.sendStale(format.staleFrame)
-    return Promise.resolve(false)
   }
 
-  async #take(following: Following | null, turn?: Cancellation): Promise<boolean> {
-    const { connection, filter, format, tail } = this.#options
-    if (this.#isClosed) return false
+  /** Tells the client whether it is up to date: there are no rows after the position yet. */
+  #sendFreshness(): void {
+    const { connection, format, tail } = this.#options
     this.#awaited.end()
-    if (typeof following === 'object' && following !== null) {
-      const { commits } = following
-      return this.#write(wantedRows(commits, filter), endOf(commits), turn)
-    }
     tail.unreadable.passed(this)
-    if (following !== null) return this.#reset()
     if (tail.isStale) connection.sendStale(format.staleFrame)
     else if (connection.hasSentStale) {
       connection.hasSentStale = false
       connection.write(format.freshFrame)
     }
-    return false
   }
 
   /** @param end position after the rows; the commits themselves are not kept while rows are produced */
@@ -174,6 +186,8 @@ export class LedgerFollower implements Follower, Drainable {
   /** Begins anew at the end, after the position was lost by a failover, or is not kept any more. */
   async #reset(): Promise<boolean> {
     const { tail, sender, connection, format } = this.#options
+    this.#awaited.end()
+    tail.unreadable.passed(this)
     const position = await tail.now(sender)
     if (this.#isClosed) return false
     const { frame, isEnd } = format.reset(formatLedgerPosition(position))

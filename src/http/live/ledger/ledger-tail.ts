@@ -1,6 +1,6 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../../graphql/execution/admission/limit-concurrency.ts'
-import type { CommitPage, LedgerLog, LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
+import type { CommitPage, LedgerLog, LedgerPosition, NoCommits, StreamedCommit } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { FailureReport } from '../../async/failure-report.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
@@ -21,6 +21,9 @@ export interface LedgerTailOptions {
 
 /** Delay before the next read after a failed one, in milliseconds. */
 const retryMilliseconds = 500
+
+// Allocated once: all streams ask after each commit.
+const [none, lost, notInMemory] = [{ kind: 'none' }, { kind: 'lost' }, { kind: 'notInMemory' }] as const
 
 /**
  * Reads the ledger rows of new commits once for all streams, and keeps the newest commits in memory. A stream at an older
@@ -62,11 +65,6 @@ export class LedgerTail {
     this.#limitEnds = limitConcurrency(limits.ledgerEnds, networkOf)
   }
 
-  /** The position after all commits that were read; null if it is not known. */
-  get end(): LedgerPosition | null {
-    return this.#end
-  }
-
   /** Whether there may be commits that were not read. */
   get isStale(): boolean {
     return this.#isFailing || !this.#versions.isListening
@@ -102,29 +100,26 @@ export class LedgerTail {
     this.#fanOut([...this.#followers], (follower) => follower.onListeningStopped())
   }
 
-  /**
-   * Returns the commits after a position that are in memory.
-   * @returns null if there are none yet, and `wake` then lets the stream read on; `old` if they are in the database
-   */
-  after(position: LedgerPosition): Following | null | 'old' {
-    if (isSamePlace(position, this.#end)) return null
+  /** Returns the commits after a position that are in memory; if there are none yet, `wake` lets the stream read on. */
+  after(position: LedgerPosition): Following {
+    if (isSamePlace(position, this.#end)) return none
     const place = position.seq - (this.#window[0]?.seq ?? Infinity)
     const last = this.#window[place]
     // It is older than those in memory, or was read from the database before this process was notified of its commit.
-    if (last === undefined) return 'old'
-    if (last.version !== position.version || (position.rows ?? 0) > last.rows.length) return 'lost'
+    if (last === undefined) return notInMemory
+    if (last.version !== position.version || (position.rows ?? 0) > last.rows.length) return lost
     const later = this.#window.slice(position.rows === null ? place + 1 : place)
-    if (later.length === 0) return null
+    if (later.length === 0) return none
     const [first, ...others] = later
-    if (position.rows === null || first === undefined) return { commits: later }
-    return { commits: [{ ...first, rows: first.rows.slice(position.rows) }, ...others] }
+    if (position.rows === null || first === undefined) return { kind: 'commits', commits: later }
+    return { kind: 'commits', commits: [{ ...first, rows: first.rows.slice(position.rows) }, ...others] }
   }
 
   /**
    * Reads the commits after a position from the database, and passes them on: for a few streams at once, in turns.
    * @param vaults that the stream is about; null for all
    * @param isWanted tells in its turn whether it is still open: else nothing is read
-   * @param take writes them; called with null if there are none yet. When its turn is aborted it must not keep them any more
+   * @param take writes them. When its turn is aborted it must not keep them any more
    * @throws {RowsUnreadable} where they cannot be read although the database answers
    */
   async read<Result>(
@@ -132,12 +127,11 @@ export class LedgerTail {
     position: LedgerPosition,
     vaults: readonly string[] | null,
     isWanted: () => boolean,
-    take: (following: Following | null, turn: Cancellation) => Promise<Result>,
+    take: (page: CommitPage | NoCommits, turn: Cancellation) => Promise<Result>,
   ): Promise<Result> {
     const { working } = await this.#limit(sender, async () => {
-      const page = isWanted() ? await readable(position, this.#readAfter(position, vaults)) : null
-      const following = typeof page === 'object' && page?.commits.length === 0 ? null : page
-      return inTurn(this.#limits.ledgerTurnMilliseconds, (turn) => take(following, turn))
+      const page = isWanted() ? await readable(position, this.#readAfter(position, vaults)) : none
+      return inTurn(this.#limits.ledgerTurnMilliseconds, (turn) => take(page, turn))
     })
     return working
   }
@@ -163,11 +157,10 @@ export class LedgerTail {
   async #readOn(): Promise<void> {
     const start = this.#end ?? (await this.#restart())
     const page = await this.#readAfter(start, null)
-    if (typeof page === 'string') await this.#restart()
-    else {
+    if (page.kind === 'commits') {
       this.#append(page.commits)
       this.#mayHaveMore ||= !page.isEnd
-    }
+    } else if (page.kind !== 'none') await this.#restart()
     this.#isFailing = false
     this.#failures.reset()
     if (this.#followers.size === 0) this.#forget()
@@ -183,9 +176,9 @@ export class LedgerTail {
   }
 
   /** Reads the commits after a position. No client has a row before the response cache was notified of its commit. */
-  async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage> {
+  async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoCommits> {
     const page = await this.#log.after(position, vaults)
-    const newest = typeof page === 'string' ? undefined : page.commits.at(-1)
+    const newest = page.kind === 'commits' ? page.commits.at(-1) : undefined
     if (newest !== undefined) await this.#versions.untilNotified(newest)
     return page
   }
@@ -198,7 +191,6 @@ export class LedgerTail {
   }
 
   #append(commits: readonly StreamedCommit[]): void {
-    if (commits.length === 0) return
     this.#end = endOf(commits)
     this.#window.push(...commits)
     let weight = 0
