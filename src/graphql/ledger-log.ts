@@ -136,10 +136,10 @@ async function rowsOf(
   commits: readonly LedgerCommit[],
   signal: Cancellation,
 ): Promise<ReadonlyMap<string, readonly CommittedRow[]>> {
-  const wanted = commits.filter(({ ledgerRows, isOfVaults }) => isOfVaults && ledgerRows !== 0)
-  const rows = new Map<string, CommittedRow[]>(wanted.map(({ version }) => [nonceOf(version), []]))
+  const withRows = commits.filter(({ ledgerRows, isOfVaults }) => isOfVaults && ledgerRows !== 0)
+  const rows = new Map<string, CommittedRow[]>(withRows.map(({ version }) => [nonceOf(version), []]))
   for (const row of await readRowsOfCommits(database, [...rows.keys()], signal)) rows.get(row.nonce)?.push(row)
-  for (const { version, ledgerRows } of wanted) {
+  for (const { version, ledgerRows } of withRows) {
     const found = rows.get(nonceOf(version))?.length
     if (found !== ledgerRows) throw new Error(`Commit ${version} has ${found} ledger rows, and noted ${ledgerRows}.`)
   }

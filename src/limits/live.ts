@@ -21,7 +21,7 @@ export const liveLimits = {
   responseCharacters: 500_000, // Characters of one event's data: five times the most expensive subscription.
   ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
   ledgerReadMilliseconds: 10_000, // Time of such a read, and of each row: on a silent connection all streams would wait.
-  ledgerTurnMilliseconds: 250, // Time of one stream with such a read, while it makes rows: then others take their turn.
+  ledgerProductionMilliseconds: 250, // Time of one stream to make rows of such a read: then others take their turn.
   ledgerReads: 2, // Streams that read old rows at once: each holds a page of them in its turn, and keeps the process busy.
   ledgerEnds: 4, // Streams that begin and read the end of the log at once: a short statement.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.

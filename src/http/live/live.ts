@@ -15,9 +15,9 @@ import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
 import { createEvaluate, liveSender } from './responses/evaluate.ts'
 import { FollowedResponses } from './responses/followed-responses.ts'
-import { eventStream } from './ledger/event-stream.ts'
 import { ledgerStreams } from './ledger/ledger-stream.ts'
 import { LedgerTail } from './ledger/ledger-tail.ts'
+import { restLedgerStream } from './ledger/rest-ledger-stream.ts'
 import { graphqlStream } from './operations/graphql-stream.ts'
 import { liveOperations } from './operations/live-operations.ts'
 import { Resumptions } from './resumption.ts'
@@ -104,7 +104,7 @@ export function createLive(options: LiveOptions): Live {
         liveVaults.path,
         () => vaultStream({ admission, connections, responses, evaluate, respond: answerRest, resumptions, limits }),
       ],
-      [liveEvents.path, () => eventStream({ operations, connections, createLedgerStream })],
+      [liveEvents.path, () => restLedgerStream({ operations, connections, createLedgerStream })],
       [
         graphqlPath,
         graphqlStream({

@@ -16,7 +16,7 @@ import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 import { LedgerFollower } from '../../../src/http/live/ledger/ledger-follower.ts'
 import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
 import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
-import { RowNotReady } from '../../../src/http/live/ledger/unreadable-rows.ts'
+import { RowNotReady } from '../../../src/http/live/ledger/row-failures.ts'
 import { type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
 import { heapBytes } from '../../support/heap.ts'
 import { emptyDatabase } from '../../support/database.ts'
@@ -66,7 +66,7 @@ function tailOf(limits: Partial<LiveLimits>, newest: { seq: number }) {
 
 /** Resolves when a tail has read the commits up to a number. */
 async function isReadTo(tail: LedgerTail, seq: number): Promise<void> {
-  await vi.waitFor(() => expect(tail.after(behind(seq)).kind).toBe('none'))
+  await vi.waitFor(() => expect(tail.commitsInMemory(behind(seq)).kind).toBe('none'))
 }
 
 /** A promise, and what resolves it. */
@@ -89,7 +89,7 @@ test.each([
   newest.seq = 10
   commit()
   await isReadTo(tail, 10)
-  const found = [6, 7, 8, 9].map((seq) => tail.after(behind(seq)))
+  const found = [6, 7, 8, 9].map((seq) => tail.commitsInMemory(behind(seq)))
   // What follows a commit is known where the commit itself is in memory.
   const isKnown = [6, 7, 8, 9].map((seq) => seq > 10 - kept)
   expect(found.map(({ kind }) => kind)).toEqual(isKnown.map((known) => (known ? 'commits' : 'notInMemory')))
@@ -103,10 +103,10 @@ test('streams that begin read the end of the log a few at once, and those of one
     await opened
     return behind(1)
   })
-  const ofOne = Array.from({ length: 5 }, () => tail.now('one'))
+  const ofOne = Array.from({ length: 5 }, () => tail.readEnd('one'))
   await setImmediate()
   expect(log.end).toHaveBeenCalledTimes(2)
-  const ofOthers = Array.from({ length: 5 }, (_, at) => tail.now(`other ${at}`))
+  const ofOthers = Array.from({ length: 5 }, (_, at) => tail.readEnd(`other ${at}`))
   await setImmediate()
   expect(log.end).toHaveBeenCalledTimes(4)
   open()
@@ -116,7 +116,7 @@ test('streams that begin read the end of the log a few at once, and those of one
 
 test('an unexpected failure to read the end of the log is reported, once until it is read', async () => {
   const { tail, log, report } = tailOf({}, { seq: 0 })
-  const fails = (): Promise<void> => expect(tail.now('one')).rejects.toThrow()
+  const fails = (): Promise<void> => expect(tail.readEnd('one')).rejects.toThrow()
   log.end.mockRejectedValue(new DatabaseUnavailable('away'))
   await fails()
   expect(report).toHaveBeenCalledTimes(0)
@@ -125,7 +125,7 @@ test('an unexpected failure to read the end of the log is reported, once until i
   await fails()
   expect(report).toHaveBeenCalledTimes(1)
   log.end.mockResolvedValueOnce(behind(0))
-  await tail.now('one')
+  await tail.readEnd('one')
   await fails()
   expect(report).toHaveBeenCalledTimes(2)
 })
@@ -142,7 +142,7 @@ test('old rows are read a few streams at once, and none for those that have clos
   let isClosed = false
   const taken = vi.fn(() => Promise.resolve())
   const senders = Array.from({ length: 5 }, (_, at) => `sender ${at}`)
-  const reads = senders.map((sender) => tail.read(sender, behind(1), null, () => !isClosed, taken))
+  const reads = senders.map((sender) => tail.readPage(sender, behind(1), null, () => !isClosed, taken))
   await setImmediate()
   expect(log.after).toHaveBeenCalledTimes(2)
   isClosed = true
@@ -407,7 +407,7 @@ test('a client whose stream was full is told that commits are not heard of, when
 })
 
 test('a stream whose old row is not made lets others take their turn meanwhile, and keeps no other rows', async () => {
-  const { tail, log, commit, versions } = tailOf({ ledgerReads: 1, ledgerTurnMilliseconds: 20 }, { seq: 2 })
+  const { tail, log, commit, versions } = tailOf({ ledgerReads: 1, ledgerProductionMilliseconds: 20 }, { seq: 2 })
   commit()
   const pages: WeakRef<object>[] = []
   log.after.mockImplementation((position) => {

@@ -6,9 +6,9 @@ import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
 import { endOf, type Follower, type Following } from './following.ts'
 import type { LedgerTail } from './ledger-tail.ts'
-import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
+import { RowsUnreadable } from './row-failures.ts'
+import { type MatchingRow, matchingRows, type RowFilter } from './row-filter.ts'
 import { RowWriter, type RowWriterOptions } from './row-writer.ts'
-import { RowsUnreadable } from './unreadable-rows.ts'
 
 /** The position at which a stream begins; with a reset where the client sent none of this gateway's. */
 export type StartPosition = LedgerPosition | 'malformed'
@@ -33,7 +33,7 @@ export class LedgerFollower implements Follower, Drainable {
   #position: StartPosition
   #isRunning = false
   /** Whether there may be more rows since the run began. */
-  #isWanted = false
+  #mayHaveMore = false
   /** Is aborted when the stream closes. */
   readonly #closing = new Canceller()
   readonly #writer: RowWriter
@@ -48,7 +48,7 @@ export class LedgerFollower implements Follower, Drainable {
     this.#awaited = new AwaitedPosition(options.versions, () => this.advance())
     const { tail, connection } = options
     this.#writer = new RowWriter(options, this.#closing, (position) => {
-      tail.unreadable.passed(this)
+      tail.rowFailures.reset(this)
       this.#position = position
     })
     const remove = tail.add(this)
@@ -73,7 +73,7 @@ export class LedgerFollower implements Follower, Drainable {
 
   /** Writes the rows after the position; without effect while that is done. */
   advance(): void {
-    this.#isWanted = true
+    this.#mayHaveMore = true
     if (!this.#isRunning && !this.#isResting && !this.#isClosed) void this.#run()
   }
 
@@ -92,8 +92,8 @@ export class LedgerFollower implements Follower, Drainable {
     this.#isRunning = true
     clearTimeout(this.#retry)
     try {
-      while (this.#isWanted) {
-        this.#isWanted = false
+      while (this.#mayHaveMore) {
+        this.#mayHaveMore = false
         while (await this.#step());
       }
     } catch (error) {
@@ -105,8 +105,8 @@ export class LedgerFollower implements Follower, Drainable {
 
   #retryAfter(error: unknown): void {
     this.#isResting = error instanceof RowsUnreadable
-    const { unreadable } = this.#options.tail
-    const milliseconds = error instanceof RowsUnreadable ? unreadable.failed(this, error) : retryMilliseconds
+    const { rowFailures } = this.#options.tail
+    const milliseconds = error instanceof RowsUnreadable ? rowFailures.failed(this, error) : retryMilliseconds
     this.#retry = setTimeout(() => {
       this.#isResting = false
       this.advance()
@@ -125,15 +125,15 @@ export class LedgerFollower implements Follower, Drainable {
       return false
     }
     const position = this.#position
-    return position === 'malformed' ? this.#reset() : this.#take(position, tail.after(position))
+    return position === 'malformed' ? this.#reset() : this.#take(position, tail.commitsInMemory(position))
   }
 
-  async #take(position: LedgerPosition, following: Following, turn?: Cancellation): Promise<boolean> {
+  async #take(position: LedgerPosition, following: Following, timeUp?: Cancellation): Promise<boolean> {
     if (this.#isClosed) return false
     switch (following.kind) {
       case 'commits':
         this.#awaited.end()
-        return this.#write(wantedRows(following.commits, this.#options.filter), endOf(following.commits), turn)
+        return this.#write(matchingRows(following.commits, this.#options.filter), endOf(following.commits), timeUp)
       case 'none':
         this.#sendFreshness()
         return false
@@ -152,14 +152,14 @@ export class LedgerFollower implements Follower, Drainable {
     if (this.#awaited.isLost(position)) return this.#take(position, { kind: 'lost' })
     if (this.#awaited.isAhead(position)) return this.#take(position, { kind: 'ahead' })
     const vaults = filter.vaults && [...filter.vaults]
-    const isWanted = (): boolean => !this.#isClosed
-    return tail.read(sender, position, vaults, isWanted, (page, turn) => this.#take(position, page, turn))
+    const isOpen = (): boolean => !this.#isClosed
+    return tail.readPage(sender, position, vaults, isOpen, (page, timeUp) => this.#take(position, page, timeUp))
   }
 
   /** Waits for a server that lags behind the position of the stream. */
   #await(position: LedgerPosition): void {
     const { connection, format, tail } = this.#options
-    tail.unreadable.passed(this)
+    tail.rowFailures.reset(this)
     this.#awaited.wait(position)
     if (this.#awaited.isLate) connection.sendStale(format.staleFrame)
   }
@@ -168,7 +168,7 @@ export class LedgerFollower implements Follower, Drainable {
   #sendFreshness(): void {
     const { connection, format, tail } = this.#options
     this.#awaited.end()
-    tail.unreadable.passed(this)
+    tail.rowFailures.reset(this)
     if (tail.isStale) connection.sendStale(format.staleFrame)
     else if (connection.hasSentStale) {
       connection.hasSentStale = false
@@ -177,8 +177,8 @@ export class LedgerFollower implements Follower, Drainable {
   }
 
   /** @param end position after the rows; the commits themselves are not kept while rows are produced */
-  async #write(wanted: WantedRow[], end: LedgerPosition | null, turn?: Cancellation): Promise<boolean> {
-    const written = await this.#writer.write(wanted, turn)
+  async #write(rows: MatchingRow[], end: LedgerPosition | null, timeUp?: Cancellation): Promise<boolean> {
+    const written = await this.#writer.write(rows, timeUp)
     if (written === 'all') this.#position = end ?? this.#position
     return written !== 'closed'
   }
@@ -187,8 +187,8 @@ export class LedgerFollower implements Follower, Drainable {
   async #reset(): Promise<boolean> {
     const { tail, sender, connection, format } = this.#options
     this.#awaited.end()
-    tail.unreadable.passed(this)
-    const position = await tail.now(sender)
+    tail.rowFailures.reset(this)
+    const position = await tail.readEnd(sender)
     if (this.#isClosed) return false
     const { frame, isEnd } = format.reset(formatLedgerPosition(position))
     this.#position = position

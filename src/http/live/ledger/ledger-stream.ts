@@ -44,7 +44,7 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
   return async (exchange, { args, after, format }, { slot }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
     const resumed = resumedPosition(exchange, after)
-    const position = resumed ?? (await tail.now(exchange.sender).catch(() => null))
+    const position = resumed ?? (await tail.readEnd(exchange.sender).catch(() => null))
     if (position === null) {
       return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Try again later.')
     }

@@ -7,8 +7,8 @@ import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import { networkOf } from '../../sender.ts'
 import { endOf, type Follower, type Following, isSamePlace } from './following.ts'
-import { inTurn } from './turn.ts'
-import { readable, UnreadableRows } from './unreadable-rows.ts'
+import { limitProductionTime } from './production-time.ts'
+import { RowFailures, wrapReadError } from './row-failures.ts'
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
@@ -34,7 +34,7 @@ export class LedgerTail {
   readonly #versions: DataVersions
   readonly #limits: LiveLimits
   readonly #fanOut: FanOut
-  readonly #limit: LimitConcurrency
+  readonly #limitPages: LimitConcurrency
   /** New streams, and those that a reset sends on, do not wait behind pages. */
   readonly #limitEnds: LimitConcurrency
   readonly #followers = new Set<Follower>()
@@ -51,17 +51,17 @@ export class LedgerTail {
   readonly #failures: FailureReport
   readonly #failuresOfEnds: FailureReport
   /** Streams whose next rows cannot be read or produced. */
-  readonly unreadable: UnreadableRows
+  readonly rowFailures: RowFailures
 
   constructor({ log, versions, limits, fanOut, report }: LedgerTailOptions) {
     this.#failures = new FailureReport(report)
     this.#failuresOfEnds = new FailureReport(report)
-    this.unreadable = new UnreadableRows(report)
+    this.rowFailures = new RowFailures(report)
     this.#log = log
     this.#versions = versions
     this.#limits = limits
     this.#fanOut = fanOut
-    this.#limit = limitConcurrency(limits.ledgerReads, networkOf)
+    this.#limitPages = limitConcurrency(limits.ledgerReads, networkOf)
     this.#limitEnds = limitConcurrency(limits.ledgerEnds, networkOf)
   }
 
@@ -78,21 +78,21 @@ export class LedgerTail {
     this.#followers.add(follower)
     return () => {
       this.#followers.delete(follower)
-      this.unreadable.passed(follower)
+      this.rowFailures.reset(follower)
       if (this.#followers.size === 0) this.#forget()
     }
   }
 
-  /** Returns the position after all rows, for a stream that begins now. */
-  async now(sender: string): Promise<LedgerPosition> {
-    return this.#failuresOfEnds.of(this.#limitEnds(sender, () => this.#readEnd()))
+  /** Reads the position after all rows from the database, for a stream that begins now: for a few streams at once. */
+  async readEnd(sender: string): Promise<LedgerPosition> {
+    return this.#failuresOfEnds.of(this.#limitEnds(sender, () => this.#readLogEnd()))
   }
 
   /** Reads new commits, and then lets all streams read on. */
   wake(): void {
     if (this.#followers.size === 0) return
     this.#mayHaveMore = true
-    if (!this.#isReading) void this.#read()
+    if (!this.#isReading) void this.#readNewCommits()
   }
 
   /** Notes that notifications of commits have stopped, and sends `stale` to all streams. */
@@ -101,7 +101,7 @@ export class LedgerTail {
   }
 
   /** Returns the commits after a position that are in memory; if there are none yet, `wake` lets the stream read on. */
-  after(position: LedgerPosition): Following {
+  commitsInMemory(position: LedgerPosition): Following {
     if (isSamePlace(position, this.#end)) return none
     const place = position.seq - (this.#window[0]?.seq ?? Infinity)
     const last = this.#window[place]
@@ -116,33 +116,34 @@ export class LedgerTail {
   }
 
   /**
-   * Reads the commits after a position from the database, and passes them on: for a few streams at once, in turns.
+   * Reads a page of the commits after a position from the database, and passes it on: for a few streams at once, whose
+   * senders take turns.
    * @param vaults that the stream is about; null for all
-   * @param isWanted tells in its turn whether it is still open: else nothing is read
-   * @param take writes them. When its turn is aborted it must not keep them any more
+   * @param isOpen returns whether the stream is still open: else nothing is read
+   * @param take produces the rows and writes them. When `timeUp` is aborted it must not keep the page any more
    * @throws {RowsUnreadable} where they cannot be read although the database answers
    */
-  async read<Result>(
+  async readPage<Result>(
     sender: string,
     position: LedgerPosition,
     vaults: readonly string[] | null,
-    isWanted: () => boolean,
-    take: (page: CommitPage | NoCommits, turn: Cancellation) => Promise<Result>,
+    isOpen: () => boolean,
+    take: (page: CommitPage | NoCommits, timeUp: Cancellation) => Promise<Result>,
   ): Promise<Result> {
-    const { working } = await this.#limit(sender, async () => {
-      const page = isWanted() ? await readable(position, this.#readAfter(position, vaults)) : none
-      return inTurn(this.#limits.ledgerTurnMilliseconds, (turn) => take(page, turn))
+    const { production } = await this.#limitPages(sender, async () => {
+      const page = isOpen() ? await wrapReadError(position, this.#readLogPage(position, vaults)) : none
+      return limitProductionTime(this.#limits.ledgerProductionMilliseconds, (timeUp) => take(page, timeUp))
     })
-    return working
+    return production
   }
 
-  async #read(): Promise<void> {
+  async #readNewCommits(): Promise<void> {
     this.#isReading = true
     clearTimeout(this.#retry)
     try {
       while (this.#mayHaveMore) {
         this.#mayHaveMore = false
-        await this.#readOn()
+        await this.#readNextPage()
       }
     } catch (error) {
       // Notifications may arrive, by a connection of their own, while reads fail.
@@ -154,9 +155,9 @@ export class LedgerTail {
     this.#isReading = false
   }
 
-  async #readOn(): Promise<void> {
+  async #readNextPage(): Promise<void> {
     const start = this.#end ?? (await this.#restart())
-    const page = await this.#readAfter(start, null)
+    const page = await this.#readLogPage(start, null)
     if (page.kind === 'commits') {
       this.#append(page.commits)
       this.#mayHaveMore ||= !page.isEnd
@@ -169,14 +170,14 @@ export class LedgerTail {
 
   /** Begins anew at the end, without rows in memory: after the first stream came, or the history has changed. */
   async #restart(): Promise<LedgerPosition> {
-    const end = await this.#readEnd()
+    const end = await this.#readLogEnd()
     this.#window = []
     this.#end = end
     return end
   }
 
   /** Reads the commits after a position. No client has a row before the response cache was notified of its commit. */
-  async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoCommits> {
+  async #readLogPage(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoCommits> {
     const page = await this.#log.after(position, vaults)
     const newest = page.kind === 'commits' ? page.commits.at(-1) : undefined
     if (newest !== undefined) await this.#versions.untilNotified(newest)
@@ -184,7 +185,7 @@ export class LedgerTail {
   }
 
   /** Reads the end of the log, after which no client begins before the response cache was notified of it. */
-  async #readEnd(): Promise<LedgerPosition> {
+  async #readLogEnd(): Promise<LedgerPosition> {
     const end = await this.#log.end()
     await this.#versions.untilNotified(end)
     return end

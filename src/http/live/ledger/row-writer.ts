@@ -3,10 +3,10 @@ import type { Cancellation } from '../../../database/cancellation.ts'
 import type { LedgerPosition } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
-import type { WantedRow } from './row-filter.ts'
+import { wrapProductionError } from './row-failures.ts'
+import type { MatchingRow } from './row-filter.ts'
 import type { RowFormat, RowFrames } from './row-frames.ts'
 import type { RowPace } from './row-pace.ts'
-import { producible } from './unreadable-rows.ts'
 
 export interface RowWriterOptions {
   /** Frames that streams share. */
@@ -18,7 +18,7 @@ export interface RowWriterOptions {
 }
 
 /**
- * How rows were written: all of them; or not all, because the turn has ended or the client does not read; or the stream
+ * How rows were written: all of them; or not all, because the time is up or the client does not read; or the stream
  * was closed meanwhile.
  */
 export type Written = 'all' | 'some' | 'closed'
@@ -43,32 +43,32 @@ export class RowWriter {
   }
 
   /**
-   * Writes rows until the turn ends: those in production then, or next, are the last ones, and the others are not kept.
-   * @param wanted rows in their order, which are removed as they are produced
-   * @param turn of rows from far back, for which other streams wait, and which are produced at their pace
+   * Writes rows until the time is up: those in production then, or next, are the last ones, and the others are not kept.
+   * @param rows in their order, which are removed as they are produced
+   * @param timeUp of old rows, whose production other streams wait for, and which are produced at their pace
    */
-  async write(wanted: WantedRow[], turn?: Cancellation): Promise<Written> {
+  async write(rows: MatchingRow[], timeUp?: Cancellation): Promise<Written> {
     const { connection, pace } = this.options
-    turn?.addEventListener('abort', { handleEvent: () => void (wanted.length = 0) })
+    timeUp?.addEventListener('abort', { handleEvent: () => void (rows.length = 0) })
     const isOver = (): boolean => this.#isClosed || connection.isFull
-    while (wanted.length > 0) {
-      const next = wanted.splice(0, this.#rowsAtOnce)
+    while (rows.length > 0) {
+      const next = rows.splice(0, this.#rowsAtOnce)
       const writeNext = async (): Promise<void> => (this.#isClosed ? undefined : this.#writeGroup(next))
-      await (turn === undefined ? writeNext() : pace.produce(writeNext))
+      await (timeUp === undefined ? writeNext() : pace.produce(writeNext))
       if (isOver()) break
-      // Other streams take their turn in between.
-      if (wanted.length > 0) await setImmediate()
+      // Other work runs in between.
+      if (rows.length > 0) await setImmediate()
     }
     if (this.#isClosed) return 'closed'
-    return connection.isFull || turn?.aborted === true ? 'some' : 'all'
+    return connection.isFull || timeUp?.aborted === true ? 'some' : 'all'
   }
 
   /** Produces a group of rows, and writes them until the client does not read, or the stream is closed. */
-  async #writeGroup(group: readonly WantedRow[]): Promise<void> {
+  async #writeGroup(group: readonly MatchingRow[]): Promise<void> {
     const { connection, format, frames, onDelivery } = this.options
     const making = group.map((each) => ({
       ...each,
-      frame: producible(each.row, frames.of(each.row, format, this.closing)),
+      frame: wrapProductionError(each.row, frames.of(each.row, format, this.closing)),
     }))
     let longest = 1
     // A row that cannot be produced holds back those after it, but not those before it.

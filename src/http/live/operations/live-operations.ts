@@ -8,7 +8,7 @@ import type { TextResponse } from '../../../rest/problem.ts'
 import { formatGraphqlResult } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
 import { liveSender } from '../responses/evaluate.ts'
-import { RowNotReady } from '../ledger/unreadable-rows.ts'
+import { RowNotReady } from '../ledger/row-failures.ts'
 
 /** A subscription that was checked: its field, and its variables, coerced. */
 export interface CheckedSubscription extends SubscribedField {

@@ -19,7 +19,7 @@ export class EvaluationRefused extends Error {
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
  * that the response cache answers would otherwise block it, one after the other. Followed responses and streams that begin
- * take turns, and so do the senders among each of both; those of one network have the turns of one. An evaluation that
+ * alternate, and within both the senders take turns; those of one network have the turns of one. An evaluation that
  * nobody waits for is not made.
  */
 export class EvaluationQueue {

@@ -19,9 +19,9 @@ export class RowNotReady extends Error {
 /**
  * Returns the result of reading or producing rows.
  * @param which the rows, and what cannot be done with them
- * @throws its error, as {@link RowsUnreadable} unless it passes by waiting
+ * @throws its error, wrapped as {@link RowsUnreadable} unless it passes by waiting
  */
-async function rowsOr<Result>(which: string, work: Result | Promise<Result>): Promise<Result> {
+async function wrapError<Result>(which: string, work: Result | Promise<Result>): Promise<Result> {
   try {
     return await work
   } catch (error) {
@@ -29,25 +29,28 @@ async function rowsOr<Result>(which: string, work: Result | Promise<Result>): Pr
   }
 }
 
-/** Returns the rows after a position; see {@link rowsOr}. */
-export function readable<Result>(position: LedgerPosition, read: Promise<Result>): Promise<Result> {
-  return rowsOr(`Ledger rows after ${formatLedgerPosition(position)} cannot be read`, read)
+/** Returns the result of reading rows after a position; see {@link wrapError}. */
+export function wrapReadError<Result>(position: LedgerPosition, read: Promise<Result>): Promise<Result> {
+  return wrapError(`Ledger rows after ${formatLedgerPosition(position)} cannot be read`, read)
 }
 
-/** Returns what is produced of a row; see {@link rowsOr}. Its failure need not be handled. */
-export function producible<Result>(row: StreamedRow, production: Result | Promise<Result>): Promise<Result> {
+/** Returns the result of producing a row; see {@link wrapError}. Its failure need not be handled. */
+export function wrapProductionError<Result>(row: StreamedRow, production: Result | Promise<Result>): Promise<Result> {
   const { cursor, vaultAddress, txHash, logIndex } = row
   const which = `The ledger row ${cursor} of vault ${vaultAddress} (transaction ${txHash}, log ${logIndex}) cannot be produced`
-  const result = rowsOr(which, production)
+  const result = wrapError(which, production)
   result.catch(() => undefined)
   return result
 }
 
-/** Delays before such rows are read again, in milliseconds: the first one, and the longest. */
+/** Delays before rows that failed are read again, in milliseconds: the first one, and the longest. */
 const pauses = { first: 1_000, longest: 60_000 } as const
 
-/** The streams whose rows cannot be read: the first failure is reported, and no more until all have been read. */
-export class UnreadableRows {
+/**
+ * The streams whose next rows cannot be read or produced: the first failure is reported, and no more until all streams
+ * have their rows.
+ */
+export class RowFailures {
   /** Number of failures in a row, by stream. */
   readonly #failuresOf = new Map<object, number>()
   readonly #report: FailureReport
@@ -56,7 +59,7 @@ export class UnreadableRows {
     this.#report = new FailureReport(report)
   }
 
-  /** Notes a failure, and returns the delay before the next read of this stream, in milliseconds. */
+  /** Records a failure, and returns the delay before the next read of this stream, in milliseconds. */
   failed(stream: object, error: RowsUnreadable): number {
     const failures = this.#failuresOf.get(stream) ?? 0
     this.#failuresOf.set(stream, failures + 1)
@@ -64,8 +67,8 @@ export class UnreadableRows {
     return Math.min(pauses.longest, pauses.first * 2 ** failures)
   }
 
-  /** Notes that the rows of a stream were read, or that it has closed. */
-  passed(stream: object): void {
+  /** Records that the rows of a stream were read and produced, or that it has closed. */
+  reset(stream: object): void {
     if (this.#failuresOf.delete(stream) && this.#failuresOf.size === 0) this.#report.reset()
   }
 }

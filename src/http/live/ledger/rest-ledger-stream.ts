@@ -14,7 +14,7 @@ import type { LiveOperations } from '../operations/live-operations.ts'
 import type { RowFormat } from './row-frames.ts'
 import type { CreateLedgerStream, LedgerRequest } from './ledger-stream.ts'
 
-export interface EventStreamOptions {
+export interface RestLedgerStreamOptions {
   readonly operations: LiveOperations
   readonly connections: LiveConnections
   readonly createLedgerStream: CreateLedgerStream
@@ -31,7 +31,7 @@ const resetData = problem(
 ).body
 
 /** Serves `/live/events`: the rows of ledgers, in the order of commits. */
-export function eventStream({ operations, connections, createLedgerStream }: EventStreamOptions): Handler {
+export function restLedgerStream({ operations, connections, createLedgerStream }: RestLedgerStreamOptions): Handler {
   const format: RowFormat = {
     name: liveEvents.path,
     sender: liveSender,
