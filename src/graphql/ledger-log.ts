@@ -8,7 +8,7 @@ import {
   readRowsOfCommits,
 } from '../database/commits/ledger-commits.ts'
 import type { LedgerRow } from '../database/read/rows.ts'
-import { liveLimits } from '../limits/live.ts'
+import { type LedgerLogLimits, ledgerLogLimits } from '../limits/live.ts'
 
 /** A position in the stream of ledger rows: after all rows of a commit, or after some of them. */
 export interface LedgerPosition {
@@ -64,26 +64,22 @@ export interface LedgerLog {
   after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoCommits>
 }
 
-/** Maximum number of commits in one read; those without ledger rows cost little. */
-const commitsPerRead = 1_000
-
-/**
- * Creates the log of ledger rows on a database.
- * @param milliseconds time limit of each read, after which it fails: all streams wait for the same reads
- */
+/** Creates the log of ledger rows on a database. */
 export function createLedgerLog(
   database: Pick<Database, 'query'>,
-  milliseconds: number = liveLimits.ledgerReadMilliseconds,
+  limits: LedgerLogLimits = ledgerLogLimits,
 ): LedgerLog {
   return {
     async end() {
-      const newest = await readNewestCommit(database, AbortSignal.timeout(milliseconds))
+      const newest = await readNewestCommit(database, AbortSignal.timeout(limits.milliseconds))
       return newest === null ? beginning : { seq: newest.seq, version: newest.version, rows: null }
     },
 
     async after(position, vaults) {
-      const signal = AbortSignal.timeout(milliseconds)
-      const read = await readCommits(database, Math.max(1, position.seq), commitsPerRead, vaults, signal)
+      const signal = AbortSignal.timeout(limits.milliseconds)
+      // With the commit of the position, which verifies it.
+      const most = 1 + limits.commits
+      const read = await readCommits(database, Math.max(1, position.seq), most, vaults, signal)
       if (read.length === 0 && position.version !== null) return { kind: 'ahead' }
       const first = position.version === null ? undefined : read[0]
       if ((first?.version ?? null) !== position.version) return { kind: 'lost' }
@@ -94,9 +90,9 @@ export function createLedgerLog(
       const isWhole = later.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)
       if (!isWhole) return { kind: 'lost' }
       if (later.length === 0) return { kind: 'none' }
-      const commits = firstPage(later)
+      const commits = firstPage(later, limits.rows)
       const rows = await rowsOf(database, commits, signal)
-      const isEnd = read.length < commitsPerRead && commits.length === later.length
+      const isEnd = read.length < most && commits.length === later.length
       return { kind: 'commits', commits: commits.map((commit) => streamed(commit, rows, position)), isEnd }
     },
   }
@@ -121,12 +117,12 @@ export function formatLedgerPosition({ version, rows }: LedgerPosition): string 
   return rows === null ? (version ?? beginningText) : `${version ?? ''}.${rows}`
 }
 
-/** Returns the first commits that together have at most a page of rows, and at least one commit. */
-function firstPage(commits: readonly LedgerCommit[]): readonly LedgerCommit[] {
+/** Returns the first commits that together have a limited number of rows, and at least one commit. */
+function firstPage(commits: readonly LedgerCommit[], maxRows: number): readonly LedgerCommit[] {
   let rows = 0
   const end = commits.findIndex(({ ledgerRows, isOfVaults }) => {
     rows += isOfVaults ? (ledgerRows ?? 0) : 0
-    return rows > liveLimits.ledgerRows
+    return rows > maxRows
   })
   return end < 0 ? commits : commits.slice(0, Math.max(1, end))
 }

@@ -1,9 +1,7 @@
-/** Limits of streams of server-sent events (`http/live`). */
+/** Limits of streams of server-sent events, each of which the options of `createLive` may override (`http/live`). */
 export const liveLimits = {
   connections: 10_000, // Open streams of a process besides its other connections: 10 KB of memory each.
   connectionsOfSender: 20, // Open streams of a key or address: the tabs of one person.
-  vaults: 100, // Vaults of one stream: a page of them, each evaluated by itself.
-  cost: 3_000, // Cost of a subscription, which runs again at each change: that of a cheap query.
   evaluations: 32, // Evaluations that run at once: a commit may change thousands of vaults.
   evaluationMilliseconds: 5, // Time of one event-loop iteration in which they begin: cached ones take 50 us each.
   openings: 20_000, // Evaluations of streams that begin and wait for theirs: twice as many as there are streams.
@@ -18,10 +16,8 @@ export const liveLimits = {
   lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.
   retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
   characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
-  responseCharacters: 500_000, // Characters of one event's data: five times the most expensive subscription.
-  ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
-  ledgerReadMilliseconds: 10_000, // Time of such a read, and of each row: on a silent connection all streams would wait.
-  ledgerProductionMilliseconds: 250, // Time of one stream to make rows of such a read: then others take their turn.
+  rowMilliseconds: 10_000, // Time to make one row: on a silent connection all its streams would wait.
+  ledgerProductionMilliseconds: 250, // Time of one stream to make rows of one read: then others take their turn.
   ledgerReads: 2, // Streams that read old rows at once: each holds a page of them in its turn, and keeps the process busy.
   ledgerEnds: 4, // Streams that begin and read the end of the log at once: a short statement.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
@@ -31,4 +27,23 @@ export const liveLimits = {
   rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.
   rowBytesAtOnce: 262_144, // Bytes of these, by the longest row before: fewer rows are made at once where they are long.
 } as const
+
 export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>
+
+/** Maximum number of vaults of one stream, which the schema states: a page of them, each evaluated by itself. */
+export const maxStreamVaults = 100
+
+/** Limits of subscriptions, besides those of all queries: the executor applies both. */
+export const subscriptionLimits = {
+  cost: 3_000, // It runs again at each change: that of a cheap query.
+  responseCharacters: 500_000, // Characters of one event's data: five times the most expensive subscription.
+} as const
+
+/** Limits of one read of the ledger rows of commits (`graphql/ledger-log.ts`). */
+export const ledgerLogLimits = {
+  rows: 500, // Unless one commit has more: about 150 KB.
+  commits: 1_000, // Those without ledger rows cost little.
+  milliseconds: 10_000, // On a silent connection all streams would wait.
+} as const
+
+export type LedgerLogLimits = Readonly<Record<keyof typeof ledgerLogLimits, number>>

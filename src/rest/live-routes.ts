@@ -1,3 +1,4 @@
+import { maxStreamVaults } from '../limits/live.ts'
 import { LiveEventsDocument } from './documents.generated.ts'
 import { addressesParameter, cursor, eventTypesParameter, type Parameter } from './parameters.ts'
 import { address, ledgerRow, object, type Schema, snapshot } from './schemas.ts'
@@ -27,7 +28,7 @@ export const liveVaults: LiveRoute = {
     'data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that what was sent ' +
     'may be out of date, `reset` that the version of Last-Event-ID is not part of the current history.',
   queryParameters: {
-    vault: { ...addressesParameter('vaults', 'Addresses of 1 to 100 vaults, with commas.', 100), isRequired: true },
+    vault: { ...vaultsParameter(`Addresses of 1 to ${maxStreamVaults} vaults, with commas.`), isRequired: true },
   },
   event: { type: 'snapshot', schema: snapshot, name: 'Snapshot', id: exampleVersion },
 }
@@ -45,7 +46,7 @@ export const liveEvents: LiveRoute = {
     '`after`. `stale` says that the database is away, `fresh` that it is back, `reset` that the position is not part ' +
     'of the current history or is no longer kept: read the events path again; the stream continues from the id of the reset.',
   queryParameters: {
-    vault: addressesParameter('vaults', 'Only rows of these vaults: 1 to 100 addresses, with commas.', 100),
+    vault: vaultsParameter(`Only rows of these vaults: 1 to ${maxStreamVaults} addresses, with commas.`),
     type: eventTypesParameter('types', 'Only rows of this type, or of several with commas.'),
     after: cursor(
       'after',
@@ -63,6 +64,10 @@ export const liveEvents: LiveRoute = {
     name: 'VaultEvent',
     id: `${exampleVersion}.1`,
   },
+}
+
+function vaultsParameter(description: string): Parameter {
+  return addressesParameter('vaults', description, maxStreamVaults)
 }
 
 /** The paths of streams. */

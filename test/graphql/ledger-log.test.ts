@@ -3,6 +3,7 @@ import type { Database } from '../../src/database/database.ts'
 import { ReadCancelled } from '../../src/database/errors.ts'
 import { untilCancelled } from '../../src/database/cancellation.ts'
 import { createLedgerLog, parseLedgerPosition } from '../../src/graphql/ledger-log.ts'
+import { ledgerLogLimits } from '../../src/limits/live.ts'
 
 /** A database on a connection that has fallen silent: only a signal ends a read. */
 const silent: Pick<Database, 'query'> = {
@@ -10,7 +11,7 @@ const silent: Pick<Database, 'query'> = {
 }
 
 test('reads of the ledger end where the database does not answer, so that streams can read again', async () => {
-  const log = createLedgerLog(silent, 20)
+  const log = createLedgerLog(silent, { ...ledgerLogLimits, milliseconds: 20 })
   const beginning = parseLedgerPosition('0.0')
   if (beginning === null) throw new Error('no position')
   await expect(log.end()).rejects.toBeInstanceOf(ReadCancelled)

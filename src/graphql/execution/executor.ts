@@ -1,6 +1,6 @@
 import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
-import { liveLimits } from '../../limits/live.ts'
+import { subscriptionLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { NetworkOf } from './admission/fair-queue.ts'
 import { OperationChecks } from './operation-checks.ts'
@@ -170,7 +170,7 @@ class OperationExecutor implements Executor {
     request: RequestContext,
   ): Promise<SubscriptionCheck> {
     // The operation of a subscription runs for each event.
-    const maxCost = Math.min(this.#limits.cost, liveLimits.cost)
+    const maxCost = Math.min(this.#limits.cost, subscriptionLimits.cost)
     const checked = await this.#checks.check(prepared, params, request, maxCost)
     if (checked.errors !== undefined) return checked
     const field = checked.operation.subscribedField(checked.coerced)

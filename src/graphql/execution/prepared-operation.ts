@@ -11,7 +11,7 @@ import {
   type VariableDefinitionNode,
 } from 'graphql'
 import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { liveLimits } from '../../limits/live.ts'
+import { subscriptionLimits } from '../../limits/live.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { compileOperation, type BodySelection } from './compiler/compile-operation.ts'
 import type { CompiledOperation } from './compiler/compiled-operation.ts'
@@ -144,7 +144,7 @@ export class PreparedOperation {
     const compiled = this.compiledFor(coerced, body)
     const { responseCharacters } = this.#limits
     const maxCharacters =
-      event === undefined ? responseCharacters : Math.min(responseCharacters, liveLimits.responseCharacters)
+      event === undefined ? responseCharacters : Math.min(responseCharacters, subscriptionLimits.responseCharacters)
     if (compiled !== null) {
       try {
         const data: object = await compiled.run(event?.value, contextValue, coerced, maxCharacters)

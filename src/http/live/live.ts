@@ -24,6 +24,7 @@ import { Resumptions } from './resumption.ts'
 import { vaultStream } from './vault-stream.ts'
 
 export interface LiveOptions {
+  /** Limits that differ from the default ones; `connections` can only be smaller, since the server has room for no more. */
   readonly limits?: Partial<LiveLimits> | undefined
   readonly observer?: LiveObserver | undefined
   readonly executor: Executor
@@ -97,7 +98,7 @@ export function createLive(options: LiveOptions): Live {
   const evaluate = createEvaluate({ cache, versions, produce, report })
   const operations = liveOperations(executor, report)
   const resumptions = new Resumptions({ versions, awaitVersion, fanOut })
-  const createLedgerStream = ledgerStreams({ connections, tail, versions, onDelivery })
+  const createLedgerStream = ledgerStreams({ limits, connections, tail, versions, onDelivery })
   return {
     stages: new Map([
       [
@@ -108,6 +109,7 @@ export function createLive(options: LiveOptions): Live {
       [
         graphqlPath,
         graphqlStream({
+          limits,
           operations,
           findDocument,
           admission,

@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../../graphql/canonical-address.ts'
 import { preparationCosts } from '../../limits.ts'
-import type { LiveLimits } from '../../limits/live.ts'
+import { type LiveLimits, maxStreamVaults } from '../../limits/live.ts'
 import { responseByMethod } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
@@ -107,7 +107,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 function vaultsIn(query: URLSearchParams): readonly string[] | TextResponse {
   try {
     const { vaults } = readParameters(liveVaults.queryParameters, query) as { readonly vaults?: readonly string[] }
-    return vaults ?? problem('BAD_PARAMETER', 'vault is missing: name 1 to 100 vaults, with commas', 'vault')
+    const missing = `vault is missing: name 1 to ${maxStreamVaults} vaults, with commas`
+    return vaults ?? problem('BAD_PARAMETER', missing, 'vault')
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error

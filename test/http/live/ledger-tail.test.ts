@@ -4,6 +4,7 @@ import { expect, test, vi } from 'vitest'
 import {
   type CommitPage,
   createLedgerLog,
+  type LedgerLog,
   type LedgerPosition,
   type NoCommits,
   type StreamedCommit,
@@ -13,11 +14,12 @@ import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
+import { endOf } from '../../../src/http/live/ledger/following.ts'
 import { LedgerFollower } from '../../../src/http/live/ledger/ledger-follower.ts'
 import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
 import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { RowNotReady } from '../../../src/http/live/ledger/row-failures.ts'
-import { type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
+import { ledgerLogLimits, type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
 import { heapBytes } from '../../support/heap.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -152,13 +154,13 @@ test('old rows are read a few streams at once, and none for those that have clos
   expect(taken).toHaveBeenCalledTimes(5)
 })
 
-test('a page of the log has a limited number of rows, unless one commit has more', async () => {
+test('a page of the log has a limited number of commits and rows, unless one commit has more', async () => {
   const database = await emptyDatabase()
   const vault = addressOf(1)
   await apply(database, [strategy('calm'), opened(vault, 'calm')])
-  const log = createLedgerLog(database)
-  let position = await log.end()
-  const { ledgerRows: most } = liveLimits
+  const most = 10
+  const log = createLedgerLog(database, { ...ledgerLogLimits, rows: most })
+  const start = await log.end()
   let now = midnight
   for (const rows of [most / 2, most / 2, 1, most + 1, 1]) {
     const details = { type: 'harvest', amountUsd: '1', positionId: 'p' } as const
@@ -167,17 +169,23 @@ test('a page of the log has a limited number of rows, unless one commit has more
       Array.from({ length: rows }, () => event(vault, ++now, details)),
     )
   }
+  expect(await pagesOf(log, start)).toEqual([[most / 2, most / 2], [1], [most + 1], [1]])
+  const oneByOne = createLedgerLog(database, { ...ledgerLogLimits, commits: 1 })
+  expect(await pagesOf(oneByOne, start)).toEqual([[most / 2], [most / 2], [1], [most + 1], [1]])
+})
+
+/** Reads all pages after a position: the numbers of rows of their commits. */
+async function pagesOf(log: LedgerLog, start: LedgerPosition): Promise<number[][]> {
   const pages: number[][] = []
-  for (let isEnd = false; !isEnd;) {
+  for (let position: LedgerPosition | null = start; position !== null;) {
     const page = await log.after(position, null)
+    if (page.kind === 'none') break
     if (page.kind !== 'commits') throw new Error(`There is no page: ${page.kind}`)
     pages.push(page.commits.map(({ rows }) => rows.length))
-    const last = page.commits.at(-1)
-    position = { seq: last?.seq ?? NaN, version: last?.version ?? '', rows: null }
-    isEnd = page.isEnd
+    position = page.isEnd ? null : endOf(page.commits)
   }
-  expect(pages).toEqual([[most / 2, most / 2], [1], [most + 1], [1]])
-})
+  return pages
+}
 
 /** The page behind a position, of the one commit 2 and its rows. */
 function pageOf(rows: readonly StreamedRow[], { seq, rows: before }: LedgerPosition) {
@@ -187,7 +195,14 @@ function pageOf(rows: readonly StreamedRow[], { seq, rows: before }: LedgerPosit
 type Frame = (row: StreamedRow) => Promise<Buffer>
 
 /** Has a client follow the rows after a position. @returns the frames that it gets, and whether it reads */
-function follow(tail: LedgerTail, versions: DataVersions, sender: string, position: LedgerPosition, frame: Frame) {
+function follow(
+  tail: LedgerTail,
+  versions: DataVersions,
+  sender: string,
+  position: LedgerPosition,
+  frame: Frame,
+  limits: LiveLimits = liveLimits,
+) {
   const written: string[] = []
   const drained: (() => void)[] = []
   const sink = {
@@ -198,13 +213,14 @@ function follow(tail: LedgerTail, versions: DataVersions, sender: string, positi
     write: (bytes: Buffer) => void written.push(bytes.toString('latin1', 0, 10)),
     onDrain: (callback: () => void) => void drained.push(callback),
   }
-  const connection = new LiveConnection(sink, liveLimits, sender, new UnsentFrames(1))
+  const connection = new LiveConnection(sink, limits, sender, new UnsentFrames(1))
   const [staleFrame, freshFrame] = [Buffer.from('stale'), Buffer.from('fresh')]
   const reset = () => ({ frame: Buffer.from('reset'), isEnd: true })
   new LedgerFollower({
+    limits,
     tail,
     sender,
-    frames: new RowFrames(1e9),
+    frames: new RowFrames({ ...limits, frameBytes: 1e9 }),
     pace: { produce: (group) => group() },
     connection,
     filter: { vaults: null, types: null },
@@ -221,10 +237,12 @@ function follow(tail: LedgerTail, versions: DataVersions, sender: string, positi
 }
 
 test.each([
-  ['short', 500, 32],
-  ['long', 100_000, 2],
-  ['longer than all that are made at once', 400_000, 1],
-])('%s rows are made a few at once, the first one alone', async (_length, bytes, most) => {
+  ['short', 500, {}, 32],
+  ['long', 100_000, {}, 2],
+  ['longer than all that are made at once', 400_000, {}, 1],
+  ['short, by another limit,', 500, { rowsAtOnce: 5 }, 5],
+  ['long, by another limit,', 100_000, { rowBytesAtOnce: 300_000 }, 3],
+])('%s rows are made a few at once, the first one alone', async (_length, bytes, limits: Partial<LiveLimits>, most) => {
   const rows = rowsOf(2, 100)
   const { tail, log, versions } = tailOf({}, { seq: 2 })
   versions.committed({ version: '2.1', newestTs: null })
@@ -237,7 +255,7 @@ test.each([
     making--
     return Buffer.alloc(bytes)
   }
-  const { written } = follow(tail, versions, 'one', behind(1), frame)
+  const { written } = follow(tail, versions, 'one', behind(1), frame, { ...liveLimits, ...limits })
   await vi.waitFor(() => expect(written).toHaveLength(rows.length), 20_000)
   expect([atOnce[1], Math.max(...atOnce)]).toEqual([1, most])
 })

@@ -38,6 +38,13 @@ async function follow(headers: Record<string, string> = {}): Promise<LiveClient>
   return client
 }
 
+async function subscribe(fields: string): Promise<LiveClient> {
+  const path = `/graphql?query=${encodeURIComponent(`subscription { ${fields} }`)}`
+  const client = await openStream(gateway.server.origin, path, { headers: { accept: 'text/event-stream' } })
+  clients.push(client)
+  return client
+}
+
 async function figure(name: string, reason?: string): Promise<number> {
   const samples = parseMetrics(await metrics.text()).get(`vault_gateway_live_${name}`)?.samples ?? []
   return samples.find(({ labels }) => reason === undefined || labels['reason'] === reason)?.value ?? NaN
@@ -141,6 +148,20 @@ describe('streams', () => {
     expect(retry).toBeGreaterThanOrEqual(2_000)
     expect(retry).toBeLessThanOrEqual(6_000)
     expect(await figure('streams_closed_total', 'age')).toBe(1)
+  })
+
+  test('of each kind tell their clients when to reconnect by the limits that were given', async () => {
+    await begin({ retrySeconds: 7 })
+    const rows = await openStream(gateway.server.origin, '/live/events')
+    clients.push(rows)
+    const all = [await follow(), rows, await subscribe('meta { version }'), await subscribe('ledger { cursor }')]
+    for (const { events } of all) await vi.waitFor(() => expect(events[0]?.retry).toBe('7000'))
+  })
+
+  test('of subscriptions are refused past the length that was given', async () => {
+    await begin({ characters: 40 })
+    expect((await subscribe('meta { version }')).status).toBe(200)
+    expect((await subscribe('meta { version newestFactAt }')).status).toBe(413)
   })
 
   test('end first when the gateway stops, and no new ones begin', async () => {

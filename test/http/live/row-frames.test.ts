@@ -4,10 +4,14 @@ import { type Cancellation, Canceller } from '../../../src/database/cancellation
 import { ReadCancelled } from '../../../src/database/errors.ts'
 import type { StreamedRow } from '../../../src/graphql/ledger-log.ts'
 import { type RowFormat, RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
 import { heapBytes } from '../../support/heap.ts'
 
 /** The closing of a stream that stays open. */
 const open = new Canceller()
+
+const framesOf = (frameBytes: number, rowMilliseconds: number = liveLimits.rowMilliseconds) =>
+  new RowFrames({ frameBytes, rowMilliseconds })
 
 const row = (cursor: string): StreamedRow => ({ cursor }) as StreamedRow
 
@@ -24,7 +28,7 @@ function formatOf(name: string, bytes: number): { readonly format: RowFormat; re
 }
 
 test('a frame is made once for all streams of its format', async () => {
-  const frames = new RowFrames(10_000)
+  const frames = framesOf(10_000)
   const { format, made } = formatOf('one', 100)
   const [first, second] = [row('1.1.1'), row('1.1.2')]
   const both = await Promise.all([frames.of(first, format, open), frames.of(first, format, open)])
@@ -37,7 +41,7 @@ test('a frame is made once for all streams of its format', async () => {
 })
 
 test('a frame that could not be made is made again', async () => {
-  const frames = new RowFrames(10_000)
+  const frames = framesOf(10_000)
   const { format, made } = formatOf('one', 100)
   const one = row('1.1.1')
   await expect(frames.of(one, { ...format, frame: () => Promise.reject(new Error('away')) }, open)).rejects.toThrow(
@@ -48,7 +52,7 @@ test('a frame that could not be made is made again', async () => {
 })
 
 test('frames of as many formats as clients choose take no more than their limit while their rows are in memory', async () => {
-  const frames = new RowFrames(1_000_000)
+  const frames = framesOf(1_000_000)
   const rows = Array.from({ length: 100 }, (_, at) => row(`1.1.${at + 1}`))
   heapBytes()
   const before = process.memoryUsage().arrayBuffers
@@ -74,7 +78,7 @@ function heldFormat(sender: string) {
 }
 
 test('a frame that another sender makes is waited for a short time only, and the first one counts', async () => {
-  const frames = new RowFrames(10_000)
+  const frames = framesOf(10_000)
   const [slow, own, one] = [heldFormat('slow'), heldFormat('own'), row('1.1.1')]
   const ofSlow = frames.of(one, slow.format, open)
   const ofOwn = frames.of(one, own.format, open)
@@ -88,7 +92,7 @@ test('a frame that another sender makes is waited for a short time only, and the
 })
 
 test('a frame that another sender could not make is made', async () => {
-  const frames = new RowFrames(10_000)
+  const frames = framesOf(10_000)
   const { format } = formatOf('shared', 100)
   const one = row('1.1.1')
   const failing = frames.of(one, { ...format, sender: 'other', frame: () => Promise.reject(new Error('away')) }, open)
@@ -98,14 +102,14 @@ test('a frame that another sender could not make is made', async () => {
 })
 
 test('a frame that takes too long is cancelled', async () => {
-  const frames = new RowFrames(10_000, 20)
+  const frames = framesOf(10_000, 20)
   const { format, signals } = heldFormat('one')
   await expect(frames.of(row('1.1.1'), format, open)).rejects.toThrow(ReadCancelled)
   expect(signals[0]?.aborted).toBe(true)
 })
 
 test('a frame is cancelled when all streams that wait for it have closed', async () => {
-  const frames = new RowFrames(10_000)
+  const frames = framesOf(10_000)
   const { format, signals } = heldFormat('one')
   const [first, second, one] = [new Canceller(), new Canceller(), row('1.1.1')]
   const both = [first, second].map((closing) => frames.of(one, format, closing))

@@ -1,4 +1,4 @@
-import { liveLimits } from '../../../limits/live.ts'
+import { maxStreamVaults } from '../../../limits/live.ts'
 import type { StreamedRow } from '../../ledger-log.ts'
 import { builder } from '../builder.ts'
 import { EventTypeEnum, LedgerRowType } from '../ledger.ts'
@@ -53,7 +53,7 @@ builder.subscriptionFields((t) => ({
     args: {
       vaults: t.arg({
         type: ['Address'],
-        description: `Only rows of these vaults, at most ${liveLimits.vaults}; without it, of all.`,
+        description: `Only rows of these vaults, at most ${maxStreamVaults}; without it, of all.`,
       }),
       types: t.arg({ type: [EventTypeEnum], description: 'Only rows of these types.' }),
       after: t.arg.string({

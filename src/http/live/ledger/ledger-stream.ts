@@ -1,5 +1,5 @@
 import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits/live.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import { type TextResponse, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
@@ -13,6 +13,7 @@ import { type RowFormat, RowFrames } from './row-frames.ts'
 import { RowPace } from './row-pace.ts'
 
 export interface LedgerStreamOptions {
+  readonly limits: LiveLimits
   readonly connections: LiveConnections
   readonly tail: LedgerTail
   readonly versions: DataVersions
@@ -37,8 +38,8 @@ export type CreateLedgerStream = (
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream {
-  const { connections, tail, versions, onDelivery } = options
-  const frames = new RowFrames(liveLimits.frameBytes)
+  const { limits, connections, tail, versions, onDelivery } = options
+  const frames = new RowFrames(limits)
   const pace = new RowPace()
 
   return async (exchange, { args, after, format }, { slot }) => {
@@ -52,11 +53,11 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
       if (sink === null) return slot.release()
       const connection = connections.open(sink, slot)
       const id = resumed === null && position !== 'malformed' ? formatLedgerPosition(position) : null
-      connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
+      connection.write(eventFrame({ retry: limits.retrySeconds * 1000, id }))
       if (!versions.isListening) connection.sendStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
-      const { sender } = exchange
-      new LedgerFollower({ tail, sender, frames, pace, connection, filter, format, position, versions, onDelivery })
+      const shared = { limits, tail, frames, pace, versions, onDelivery }
+      new LedgerFollower({ ...shared, sender: exchange.sender, connection, filter, format, position })
     })
   }
 }

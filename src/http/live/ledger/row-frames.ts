@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Cancellation, Canceller, throwIfCancelled, untilCancelled } from '../../../database/cancellation.ts'
 import type { StreamedRow } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits/live.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import { sharedMilliseconds, within } from '../../async/within.ts'
 
 /** How rows are written to a stream, in its protocol. */
@@ -39,19 +39,14 @@ interface Making {
 export class RowFrames {
   readonly #kept: LRUCache<string, Buffer>
   readonly #making = new Map<string, Making>()
+  readonly #milliseconds: number
   /** Numbers of rows: the same row that was read again is another one, because its vault may have changed. */
   readonly #numbers = new WeakMap<StreamedRow, number>()
   #count = 0
 
-  /**
-   * @param bytes that the kept frames may take
-   * @param milliseconds that a frame may take, after which it fails
-   */
-  constructor(
-    bytes: number,
-    readonly milliseconds: number = liveLimits.ledgerReadMilliseconds,
-  ) {
-    this.#kept = new LRUCache({ maxSize: bytes, sizeCalculation: ({ length }) => length + overheadBytes })
+  constructor({ frameBytes, rowMilliseconds }: Pick<LiveLimits, 'frameBytes' | 'rowMilliseconds'>) {
+    this.#milliseconds = rowMilliseconds
+    this.#kept = new LRUCache({ maxSize: frameBytes, sizeCalculation: ({ length }) => length + overheadBytes })
   }
 
   /**
@@ -89,7 +84,7 @@ export class RowFrames {
 
   #make(key: string, row: StreamedRow, { sender, frame }: RowFormat): Making {
     const signal = new Canceller()
-    const timer = setTimeout(() => signal.abort(), this.milliseconds)
+    const timer = setTimeout(() => signal.abort(), this.#milliseconds)
     const making = { sender, signal, waiting: 0, frame: untilCancelled(frame(row, signal), signal) }
     const end = (): void => {
       clearTimeout(timer)

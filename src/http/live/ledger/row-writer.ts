@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Cancellation } from '../../../database/cancellation.ts'
 import type { LedgerPosition } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits/live.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { wrapProductionError } from './row-failures.ts'
 import type { MatchingRow } from './row-filter.ts'
@@ -9,6 +9,7 @@ import type { RowFormat, RowFrames } from './row-frames.ts'
 import type { RowPace } from './row-pace.ts'
 
 export interface RowWriterOptions {
+  readonly limits: Pick<LiveLimits, 'rowsAtOnce' | 'rowBytesAtOnce'>
   /** Frames that streams share. */
   readonly frames: RowFrames
   readonly pace: Pick<RowPace, 'produce'>
@@ -65,7 +66,7 @@ export class RowWriter {
 
   /** Produces a group of rows, and writes them until the client does not read, or the stream is closed. */
   async #writeGroup(group: readonly MatchingRow[]): Promise<void> {
-    const { connection, format, frames, onDelivery } = this.options
+    const { limits, connection, format, frames, onDelivery } = this.options
     const making = group.map((each) => ({
       ...each,
       frame: wrapProductionError(each.row, frames.of(each.row, format, this.closing)),
@@ -80,6 +81,6 @@ export class RowWriter {
       this.onWritten({ seq, version, rows: Number(row.cursor.slice(version.length + 1)) })
       longest = Math.max(longest, made.length)
     }
-    this.#rowsAtOnce = Math.max(1, Math.min(liveLimits.rowsAtOnce, Math.floor(liveLimits.rowBytesAtOnce / longest)))
+    this.#rowsAtOnce = Math.max(1, Math.min(limits.rowsAtOnce, Math.floor(limits.rowBytesAtOnce / longest)))
   }
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { preparationCosts } from '../../../limits.ts'
-import { liveLimits } from '../../../limits/live.ts'
+import { type LiveLimits, maxStreamVaults } from '../../../limits/live.ts'
 import { type TextResponse, problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, formatGraphqlResult } from '../../graphql/json-post.ts'
@@ -27,6 +27,7 @@ import { type AdmitPreparation, prepareStream } from '../prepare-stream.ts'
 import type { Resumptions } from '../resumption.ts'
 
 export interface GraphqlStreamOptions {
+  readonly limits: LiveLimits
   readonly operations: LiveOperations
   /** Finds the document of a subscription that is sent by its hash. */
   readonly findDocument: PersistedOperations
@@ -52,7 +53,7 @@ const completeFrame = eventFrame({ event: 'complete', data: '' })
  * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
  */
 export function graphqlStream(options: GraphqlStreamOptions): Middleware {
-  const { operations, createLedgerStream } = options
+  const { limits, operations, createLedgerStream } = options
   const follow = stateStreams(options)
 
   /** @param pass answers an operation that is not a subscription */
@@ -66,15 +67,15 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     if (checked === null) return pass()
     if ('status' in checked) return new EncodedResponse(checked)
     sent.keep()
-    if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > liveLimits.characters) {
-      return problem('BODY_TOO_LARGE', `A subscription has at most ${liveLimits.characters} characters.`)
+    if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > limits.characters) {
+      return problem('BODY_TOO_LARGE', `A subscription has at most ${limits.characters} characters.`)
     }
     if (checked.name !== 'ledger') return follow(exchange, sent, checked, opening)
     const { after, vaults } = checked.args as { readonly after?: string | null; readonly vaults?: unknown[] | null }
     const position = after == null ? null : parseLedgerPosition(after)
     if (after != null && position === null) return invalid('after', 'is neither a cursor nor a data version')
-    if (vaults != null && vaults.length > liveLimits.vaults) {
-      return invalid('vaults', `has ${vaults.length} values, more than ${liveLimits.vaults}`)
+    if (vaults != null && vaults.length > maxStreamVaults) {
+      return invalid('vaults', `has ${vaults.length} values, more than ${maxStreamVaults}`)
     }
     const format = rowFormat(operations, sent, checked, exchange.sender)
     return createLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
@@ -111,7 +112,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
 const subscriptionWord = /\bsubscription\b/
 
 /** Creates the streams of state: results that are evaluated again when their data changes. */
-function stateStreams({ operations, connections, responses, evaluate, resumptions }: GraphqlStreamOptions) {
+function stateStreams({ limits, operations, connections, responses, evaluate, resumptions }: GraphqlStreamOptions) {
   return async (
     exchange: Exchange,
     sent: SentOperation,
@@ -141,7 +142,7 @@ function stateStreams({ operations, connections, responses, evaluate, resumption
     return new StreamedResponse((sink) => {
       if (sink === null) return slot.release()
       const connection = connections.open(sink, slot)
-      connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000 }))
+      connection.write(eventFrame({ retry: limits.retrySeconds * 1000 }))
       resumptions.resume(exchange, resumption, {
         connection,
         staleFrame,
