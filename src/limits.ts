@@ -84,7 +84,7 @@ export const admissionLimits = {
   shortOfSender: 5_000, // Total cost of such queries of one client: 55 snapshots at once. Beyond it they take turns.
   /** Maximum cost of preparation that never waits: half a millisecond. */
   shortPreparation: 250,
-  /** Total cost of other preparation in one turn: milliseconds of CPU, then the event loop handles other requests. */
+  /** Total cost of other preparation in one iteration: milliseconds of CPU, then the event loop handles other requests. */
   maxPreparation: 2_000,
   /** Total cost of cheap queries that run at once, but for short ones: enough to keep the database busy meanwhile. */
   maxCheap: 40_000,

@@ -1,7 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 
-/** Items between two turns of the event loop: decoding a log takes some 0.05 ms. */
-const itemsPerTurn = 100
+/** Items between two iterations of the event loop: decoding a log takes some 0.05 ms. */
+const itemsAtOnce = 100
 
 /** Groups items by a key, in the order of their first occurrence. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
@@ -36,7 +36,7 @@ export async function forEachInTurns<Item>(
   for (const group of groups) {
     work(group)
     items += group.length
-    if (items < itemsPerTurn) continue
+    if (items < itemsAtOnce) continue
     await nextIteration()
     items = 0
   }

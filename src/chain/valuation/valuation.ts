@@ -54,7 +54,7 @@ export async function valueVault(
   const refusal = held.positions.find((one) => one.refusal !== undefined)?.refusal
   if (refusal !== undefined) throw new ContractMismatch(vault, state.block.number, refusal)
   const listed = held.positions.filter((one) => isListed(venues, one))
-  // These calls are made in one event-loop turn, so that they share one request.
+  // These calls are made in one event-loop iteration, so that they share one request.
   const [balances, own, statement, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, accounts))),
     Promise.all(held.positions.map((holding) => positionAt(state, venues, holding))),

@@ -48,7 +48,7 @@ async function rollBack(client: pg.PoolClient): Promise<void> {
   await sendStatement(client, rollback, []).catch(() => undefined)
 }
 
-/** Sends a statement. Statements of one event-loop turn leave in one packet. */
+/** Sends a statement. Statements of one event-loop iteration leave in one packet. */
 function sendStatement<Row>(client: pg.PoolClient, statement: Statement, values: readonly Value[]): Promise<Row[]> {
   const { name, text, prepare } = statement
   const { stream } = (client as unknown as { connection: { stream: Writable } }).connection

@@ -55,7 +55,7 @@ interface Gathered<Item> {
   readonly end: Promise<unknown> | null
 }
 
-/** Waits for a pause, and one turn of the event loop more: items that arrived while the process was busy come after timers. */
+/** Waits for a pause, and one more iteration of the event loop: items that arrived while the process was busy come after timers. */
 async function pause(): Promise<'pause'> {
   await wait(pauseMilliseconds)
   await nextIteration()

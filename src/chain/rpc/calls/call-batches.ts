@@ -13,7 +13,7 @@ interface PendingCall {
 }
 
 /**
- * Batch scheduler of calls. Calls of one event-loop turn are sent together; calls that arrive before all are answered
+ * Batch scheduler of calls. Calls of one event-loop iteration are sent together; calls that arrive before all are answered
  * form the next batch, so that the number of requests does not depend on the order of responses.
  */
 export class CallBatches {
