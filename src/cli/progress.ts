@@ -1,4 +1,4 @@
-import type { Summary, Tally } from '../feed/checkpoints.ts'
+import type { KindCounts, Summary } from '../feed/checkpoints.ts'
 import type { Progress } from '../feed/reading/decompress.ts'
 
 /** Progress of a run at one moment. */
@@ -43,6 +43,6 @@ export function timeLeft(from: ProgressSample, to: ProgressSample, bytesTotal: n
 }
 
 /** Sums the counts of all kinds. */
-export function total(tally: Tally): number {
-  return Object.values(tally).reduce((sum, count) => sum + count, 0)
+export function total(counts: KindCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }

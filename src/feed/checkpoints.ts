@@ -7,13 +7,13 @@ import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
 /** Number of lines by kind of fact; lines that are not facts have no kind. */
-export type Tally = Partial<Record<FactKind | 'unreadable', number>>
+export type KindCounts = Partial<Record<FactKind | 'unreadable', number>>
 
 /** Result of a run: how many lines were applied, skipped as known, and rejected. */
 export interface Summary {
-  readonly applied: Tally
-  readonly skipped: Tally
-  readonly rejected: Tally
+  readonly applied: KindCounts
+  readonly skipped: KindCounts
+  readonly rejected: KindCounts
 }
 
 /** Progress of a run at a committed position. */
@@ -46,9 +46,9 @@ export function countOutcomes(
 ): void {
   for (const [at, outcome] of outcomes.entries()) {
     if (outcome === undefined || (lines[at]?.number ?? 0) <= countedAfter) continue
-    const tally = summary[outcome.status]
+    const counts = summary[outcome.status]
     const kind = outcome.kind ?? 'unreadable'
-    tally[kind] = (tally[kind] ?? 0) + 1
+    counts[kind] = (counts[kind] ?? 0) + 1
   }
 }
 

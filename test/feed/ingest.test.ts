@@ -10,7 +10,7 @@ import { toAddress } from '../../src/domain/address.ts'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { UnreadableFeed } from '../../src/feed/errors.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
-import type { Summary, Tally } from '../../src/feed/checkpoints.ts'
+import type { KindCounts, Summary } from '../../src/feed/checkpoints.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { fileSource, inputSource, type Source } from '../../src/feed/reading/source.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
@@ -47,8 +47,8 @@ function inPieces(bytes: Buffer, sizes: readonly number[], name = 'pieces'): Sou
   return { ...inputSource(Readable.from(pieces())), name }
 }
 
-function total(tally: Tally): number {
-  return Object.values(tally).reduce((sum, count) => sum + count, 0)
+function total(counts: KindCounts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
 /** Resolves when a transaction waits for the lock of another, or when the work is done. */
@@ -88,7 +88,7 @@ beforeAll(async () => {
 })
 
 test('counts applied facts by kind', () => {
-  const kinds = demo.reduce<Tally>((tally, { kind }) => ({ ...tally, [kind]: (tally[kind] ?? 0) + 1 }), {})
+  const kinds = demo.reduce<KindCounts>((counts, { kind }) => ({ ...counts, [kind]: (counts[kind] ?? 0) + 1 }), {})
   expect(summary).toEqual({ applied: kinds, skipped: {}, rejected: {} })
   for (const table of ['strategy', 'universe_pair', 'vault', 'position', 'equity_point', 'vault_day', 'ledger_row']) {
     expect(whole[table], table).not.toHaveLength(0)

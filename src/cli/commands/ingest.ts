@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import type { Database } from '../../database/database.ts'
 import type { FeedPosition } from '../../database/write/feed.ts'
-import type { Summary, Tally } from '../../feed/checkpoints.ts'
+import type { KindCounts, Summary } from '../../feed/checkpoints.ts'
 import { ingest } from '../../feed/ingest.ts'
 import type { Writer } from '../../feed/jobs/writer.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
@@ -70,9 +70,9 @@ export function summarize({ applied, skipped, rejected }: Summary): string {
   return [line('applied', applied), line('skipped', skipped), line('rejected', rejected)].join('\n')
 }
 
-function line(name: string, tally: Tally): string {
-  const kinds = Object.entries(tally).map(([kind, count]) => `${kind} ${count}`)
-  return `${name.padEnd(8)} ${String(total(tally)).padStart(9)}${kinds.length === 0 ? '' : `  (${kinds.join(', ')})`}`
+function line(name: string, counts: KindCounts): string {
+  const kinds = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
+  return `${name.padEnd(8)} ${String(total(counts)).padStart(9)}${kinds.length === 0 ? '' : `  (${kinds.join(', ')})`}`
 }
 
 /** Number of newest batches for the estimate of the remaining time: skipping known facts is faster than applying. */
