@@ -15,7 +15,7 @@ export const maxBatchLines = 6_000
 /** Bytes at which a batch is complete: a chunk of a file stays one batch, with the line that started in the previous chunk. */
 const fullBatchBytes = 2 * chunkBytes
 /** Lines that are parsed before the event loop runs again to handle responses of the database. */
-const linesPerTurn = 50
+const parsedAtOnce = 50
 
 /** Lines that are applied in one transaction, with their facts. */
 export interface Batch {
@@ -30,9 +30,9 @@ export interface Batch {
 export async function parseBatch(source: Source, all: readonly Line[], from: number): Promise<Batch> {
   const lines = all.slice(from, batchEnd(all, from))
   const parsed: BatchLine[] = []
-  for (let at = 0; at < lines.length; at += linesPerTurn) {
+  for (let at = 0; at < lines.length; at += parsedAtOnce) {
     if (at > 0) await nextIteration()
-    for (const line of lines.slice(at, at + linesPerTurn)) {
+    for (const line of lines.slice(at, at + parsedAtOnce)) {
       parsed.push(parseLine(line, positionAfter(source, line)))
     }
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
-import { noSeriesChanges, pointsToWrite } from '../../src/feed/projector/series.ts'
+import { noSeriesChanges, takeUnwrittenPoints } from '../../src/feed/projector/series.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { apply, deposit, feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
@@ -43,8 +43,8 @@ test('no point is written early of a vault whose stored point is replaced: its m
     ...noSeriesChanges({ id: 1 } as never, undefined),
     points: [...points],
   })
-  expect(pointsToWrite(seriesOf(others), false)).toEqual(others.slice(0, 1))
+  expect(takeUnwrittenPoints(seriesOf(others), false)).toEqual(others.slice(0, 1))
   const series = seriesOf([replaced as never, ...others])
-  expect(pointsToWrite(series, false)).toEqual([])
-  expect(pointsToWrite(series, true)).toEqual([replaced, ...others])
+  expect(takeUnwrittenPoints(series, false)).toEqual([])
+  expect(takeUnwrittenPoints(series, true)).toEqual([replaced, ...others])
 })

@@ -122,8 +122,8 @@ export async function readNewestFact(transaction: Transaction): Promise<number |
 }
 
 /** Keeps the newest block time. Overwrites a time by the clock, also by an earlier one: the clock may have been ahead. */
-const updateReach: Statement = {
-  name: 'update_reach',
+const updateReadUntil: Statement = {
+  name: 'update_read_until',
   text: `update feed set read_until = case when $4::bigint is null then $3::bigint else greatest(read_until, $3::bigint) end,
       block_number = $4::bigint, block_hash = $5::text, block_timestamp = $6::bigint
     where name = $1 and line = $2::bigint`,
@@ -141,7 +141,7 @@ export function saveReadUntil(
 ): Promise<void> {
   const { number = null, hash = null, timestamp = null } = block ?? {}
   return database.transaction((transaction) => {
-    transaction.send(updateReach, [name, line, readUntil, number, hash, timestamp])
+    transaction.send(updateReadUntil, [name, line, readUntil, number, hash, timestamp])
     return Promise.resolve()
   })
 }

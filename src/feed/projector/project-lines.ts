@@ -29,7 +29,7 @@ export interface BadLineRules {
 }
 
 /** Lines that are projected before their points are written and the event loop runs again. */
-const linesPerTurn = 500
+const projectedAtOnce = 500
 
 /**
  * Folds lines into changes of the state, up to the first bad line unless bad lines are skipped, and before one that waits for the
@@ -47,11 +47,11 @@ export async function project(
   const outcomes: LineOutcome[] = []
   let position: FeedPosition | undefined
   for (const line of batch) {
-    if (outcomes.length > 0 && outcomes.length % linesPerTurn === 0) {
+    if (outcomes.length > 0 && outcomes.length % projectedAtOnce === 0) {
       saveSettledPoints(transaction, projection)
       await nextIteration()
     }
-    const outcome = outcomeOf(projection, line, clockSeconds)
+    const outcome = applyLine(projection, line, clockSeconds)
     const behind = outcome.status === 'rejected' ? await clockBehind(line) : null
     if (behind !== null && isDivisible && outcomes.length > 0) break
     if (behind !== null) throw behind
@@ -62,7 +62,8 @@ export async function project(
   return { projection, outcomes, position }
 }
 
-function outcomeOf(projection: Projection, line: BatchLine, clockSeconds: number | undefined): LineOutcome {
+/** Applies a line to the projection, unless it is bad, and returns its outcome. */
+function applyLine(projection: Projection, line: BatchLine, clockSeconds: number | undefined): LineOutcome {
   if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
   const { fact, digest } = line
   const issue = clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)

@@ -154,9 +154,9 @@ export class Projection {
       updatedAt: fact.ts,
     }
     if (isFlow) this.changes.benchmarkChanged.add(vault.address)
-    const kept = recordFactInHistory(vault, after, isFlow, this.changes)
-    if (isFlow) this.#replaceVaultAndAddPoint(kept, null)
-    else this.#replaceVault(kept)
+    const recorded = recordFactInHistory(vault, after, isFlow, this.changes)
+    if (isFlow) this.#replaceVaultAndAddPoint(recorded, null)
+    else this.#replaceVault(recorded)
     this.tallies.add(vault, fact.ts, fact.type)
     this.changes.events.push({
       vaultId: vault.id,

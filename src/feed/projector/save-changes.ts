@@ -22,14 +22,14 @@ import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
 import { dayOf } from '../../domain/returns.ts'
 import { type Changes, countedBy } from './changes.ts'
 import type { Projection } from './projection.ts'
-import { pointsToWrite } from './series.ts'
+import { takeUnwrittenPoints } from './series.ts'
 
 /** Writes the points of stored vaults that no later fact can replace: all but the newest, while more facts are projected. */
 export function saveSettledPoints(transaction: Transaction, { changes }: Projection): void {
   const stored = [...changes.series].filter(([address]) => !changes.opened.has(address))
   savePoints(
     transaction,
-    stored.flatMap(([, series]) => pointsToWrite(series, false)),
+    stored.flatMap(([, series]) => takeUnwrittenPoints(series, false)),
   )
 }
 
@@ -55,7 +55,7 @@ export async function saveChanges(
   const series = [...changes.series.values()]
   savePoints(
     transaction,
-    series.flatMap((each) => pointsToWrite(each, true)),
+    series.flatMap((each) => takeUnwrittenPoints(each, true)),
   )
   savePages(
     transaction,

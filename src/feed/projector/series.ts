@@ -59,7 +59,7 @@ export function addPoint({ vaultId, points, days }: SeriesChanges, added: Record
  * transaction `requireExpectedState` reads stored marks, which must not include marks of this batch.
  * @param isOver whether no further point follows
  */
-export function pointsToWrite(series: SeriesChanges, isOver: boolean): RecordedPoint[] {
+export function takeUnwrittenPoints(series: SeriesChanges, isOver: boolean): RecordedPoint[] {
   if (!isOver && series.points[0]?.replacesStored === true) return []
   const points = series.points.slice(series.written, isOver ? undefined : -1)
   series.written += points.length

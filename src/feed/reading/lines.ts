@@ -66,13 +66,13 @@ export async function* readLines(
   prefix = new PrefixDigest(),
   lastLine: LastLineRules = {},
 ): AsyncGenerator<Line[]> {
-  const cutter = new LineSplitter(start, prefix)
+  const splitter = new LineSplitter(start, prefix)
   for await (const chunk of chunks) {
-    const lines = cutter.push(chunk)
-    if (lastLine.isWhole?.() === true) lines.push(...cutter.end())
+    const lines = splitter.push(chunk)
+    if (lastLine.isWhole?.() === true) lines.push(...splitter.end())
     if (lines.length > 0) yield lines
   }
-  const last = lastLine.isCut?.() === true ? [] : cutter.end()
+  const last = lastLine.isCut?.() === true ? [] : splitter.end()
   if (last.length > 0) yield last
 }
 

@@ -32,7 +32,7 @@ export class DataVersions {
   /** Whether `#provenAt` is later than the last start of notifications: they may come from another server since then. */
   #isProofCurrent = false
   #state: NotifiedState | null = null
-  readonly #waiting = new Set<() => void>()
+  readonly #listeners = new Set<() => void>()
 
   get isListening(): boolean {
     return this.#isListening
@@ -66,7 +66,7 @@ export class DataVersions {
   upToDate(sentAtMilliseconds: number): void {
     this.#provenAt = sentAtMilliseconds
     this.#isProofCurrent = true
-    for (const listener of this.#waiting) listener()
+    for (const listener of this.#listeners) listener()
   }
 
   /**
@@ -120,8 +120,8 @@ export class DataVersions {
    * @returns removes the listener
    */
   onChange(listener: () => void): () => void {
-    this.#waiting.add(listener)
-    return () => this.#waiting.delete(listener)
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /**
@@ -146,7 +146,7 @@ export class DataVersions {
 
   #changed(): void {
     this.#state = null
-    for (const listener of this.#waiting) listener()
+    for (const listener of this.#listeners) listener()
   }
 }
 
