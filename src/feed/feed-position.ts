@@ -16,7 +16,7 @@ export class CommitsLost extends Error {
 /** State of a run before a batch, to detect lost commits. */
 export interface ExpectedState {
   /** The stored position at which the run started its source; undefined where it started at the beginning. */
-  readonly startsAfter: FeedPosition | null | undefined
+  readonly startsAfter: FeedPosition | undefined
   /** The last position that the run saw; undefined where no position covers everything that was processed. */
   readonly lastPosition: FeedPosition | null | undefined
   /** The facts that were processed last, which a loss affects first; empty at the start of a run. */

@@ -121,7 +121,7 @@ export class OperationCache {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
       const { size, cost } = costOf(node)
-      const checked = { size, cost, sizeError: checkSize(size, limits) }
+      const checked = { cost, sizeError: checkSize(size, limits) }
       const traits = { isCompilable, nullableVariables: nullableVariablesOf(node) }
       operations.push(new PreparedOperation(given, document, node, traits, checked, onCompiled))
     }

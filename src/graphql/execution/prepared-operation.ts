@@ -19,7 +19,7 @@ import { TooLong } from './compiler/compiled-run.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import { conditionsOf, includes } from './compiler/conditions.ts'
 import type { RequestContext, ResolverContext } from './context.ts'
-import type { OperationCost, QueryCost, QuerySize } from './cost/query-cost.ts'
+import type { OperationCost, QueryCost } from './cost/query-cost.ts'
 import type { FallbackQueue } from './fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 
@@ -41,8 +41,8 @@ export interface SubscribedField {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-/** Size and cost of an operation, with the error of the limit on depth, aliases or directives that it exceeds, if any. */
-export interface CheckedCost extends OperationCost {
+/** Cost of an operation, with the error of the limit on depth, aliases or directives that it exceeds, if any. */
+export interface CheckedCost extends Pick<OperationCost, 'cost'> {
   readonly sizeError: GraphQLError | null
 }
 
@@ -62,7 +62,6 @@ export class PreparedOperation {
   readonly sizeError: GraphQLError | null
   readonly #schema: GraphQLSchema
   readonly #limits: QueryLimits
-  readonly size: QuerySize
   readonly #cost: OperationCost['cost']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
@@ -81,14 +80,13 @@ export class PreparedOperation {
     document: DocumentNode,
     definition: OperationDefinitionNode,
     { isCompilable, nullableVariables }: OperationTraits,
-    { size, cost, sizeError }: CheckedCost,
+    { cost, sizeError }: CheckedCost,
     onCompiled: () => void,
   ) {
     this.#schema = schema
     this.#limits = limits
     this.document = document
     this.definition = definition
-    this.size = size
     this.#cost = cost
     this.sizeError = sizeError
     const conditions = conditionsOf(document, definition)

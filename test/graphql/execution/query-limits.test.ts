@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { getIntrospectionQuery } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultQueryLimits as queryLimits } from '../../../src/limits.ts'
-import type { QueryCost, QuerySize } from '../../../src/graphql/execution/cost/query-cost.ts'
+import { costCalculator, type QueryCost, type QuerySize } from '../../../src/graphql/execution/cost/query-cost.ts'
 import { OperationCache } from '../../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { countTokens } from '../../../src/graphql/execution/query-limits.ts'
@@ -24,7 +24,8 @@ function figuresOf(
   const operation = cache.prepare(source).select(operationName)
   if (operation === undefined) throw new Error(`${source} has no such operation`)
   const { coerced } = operation.coerce(variables)
-  return { ...operation.size, ...operation.costOf(coerced ?? {}) }
+  const { size } = costCalculator(schema, operation.document)(operation.definition)
+  return { ...size, ...operation.costOf(coerced ?? {}) }
 }
 
 describe('the figures of a query', () => {
