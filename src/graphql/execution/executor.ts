@@ -3,7 +3,7 @@ import { admissionLimits, preparationCosts, type QueryLimits } from '../../limit
 import { subscriptionLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { NetworkOf } from './admission/fair-queue.ts'
-import { OperationChecks } from './operation-checks.ts'
+import { OperationChecks, type RunnableOperation } from './operation-checks.ts'
 import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
@@ -141,7 +141,7 @@ class OperationExecutor implements Executor {
   async run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult> {
     const checked = await this.#checks.check(prepared, params, request, this.#limits.cost)
     if (checked.errors !== undefined) return checked
-    return this.#admitAndRun(checked.operation, checked.coerced, params, request)
+    return this.#admitAndRun(checked, params, request)
   }
 
   async runFixed(
@@ -152,9 +152,10 @@ class OperationExecutor implements Executor {
   ): Promise<ExecutedDocument> {
     const operation = this.#fixed.get(document) ?? this.#prepareFixed(document)
     const { coerced, error } = operation.coerce(variables)
+    const params = { variables, body: document, event }
     const { data, errors } =
       error === undefined
-        ? await this.#admitAndRun(operation, coerced, { variables, body: document, event }, request)
+        ? await this.#admitAndRun({ operation, coerced, cost: operation.costOf(coerced).cost }, params, request)
         : { data: null, errors: [error] }
     if (errors !== undefined) {
       return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, request.report)) }
@@ -187,12 +188,10 @@ class OperationExecutor implements Executor {
   }
 
   async #admitAndRun(
-    operation: PreparedOperation,
-    coerced: Variables,
+    { operation, coerced, cost }: RunnableOperation,
     params: OperationParams,
     request: RequestContext,
   ): Promise<ExecutionResult> {
-    const { cost } = operation.costOf(coerced)
     const kind = operation.definition.operation
     if (kind === OperationTypeNode.MUTATION) return { errors: [noMutation()] }
     if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }

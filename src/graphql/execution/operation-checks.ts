@@ -14,16 +14,18 @@ interface SentParams {
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined
 }
 
-/** A client's operation that may run, with its coerced variables; or the errors for which it is refused. */
-type CheckedOperation =
-  | {
-      readonly operation: PreparedOperation
-      readonly coerced: Readonly<Record<string, unknown>>
-      readonly errors?: undefined
-    }
-  | { readonly errors: readonly GraphQLError[] }
+/** An operation that may run, with its coerced variables, and its cost with these. */
+export interface RunnableOperation {
+  readonly operation: PreparedOperation
+  readonly coerced: Readonly<Record<string, unknown>>
+  readonly cost: number
+}
 
-/** Checks everything that prevents clients' operations from running. */
+/** A client's operation that may run, or the errors for which it is refused. */
+type CheckedOperation =
+  (RunnableOperation & { readonly errors?: undefined }) | { readonly errors: readonly GraphQLError[] }
+
+/** Checks clients' operations before they run. The executor refuses mutations, and subscriptions without an event. */
 export class OperationChecks {
   readonly #limits: QueryLimits
   readonly #admission: Pick<AdmissionControl, 'prepare'>
@@ -54,7 +56,7 @@ export class OperationChecks {
     if (nullRefusal !== null) return { errors: [nullRefusal] }
     const queryCost = operation.costOf(coerced)
     if (queryCost.cost > maxCost) return { errors: [tooExpensive(queryCost, { ...this.#limits, cost: maxCost })] }
-    return { operation, coerced }
+    return { operation, coerced, cost: queryCost.cost }
   }
 
   /** Coerces variables: many of them only after admission, because each may take a hash. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { AdmissionControl } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
@@ -44,6 +44,16 @@ test('an operation is admitted as cheap up to a cost, and as expensive beyond it
     expect([cost, kind, sender]).toEqual([cost, cost <= admissionLimits.cheapCost ? 'runCheap' : 'runExpensive', 'one'])
   }
   expect(new Set(operations.map(({ kind }) => kind))).toEqual(new Set(['runCheap', 'runExpensive']))
+})
+
+test('the cost of an operation with variables is computed once in each run', async () => {
+  const { executor } = recording()
+  const prepared = await executor.prepare(page, request)
+  const [operation] = prepared.operations
+  if (operation === undefined) throw new Error('There is no operation.')
+  const costOf = vi.spyOn(operation, 'costOf')
+  await executor.run(prepared, { variables: { first: 7 } }, request)
+  expect(costOf).toHaveBeenCalledTimes(1)
 })
 
 test('a document is prepared by its tokens, once', async () => {
