@@ -13,7 +13,7 @@ import {
   type Summary,
 } from './checkpoints.ts'
 import { BadFact } from './errors.ts'
-import { type AppliedRound, applyRound } from './jobs/round.ts'
+import { applyRound } from './jobs/round.ts'
 import type { LineSegment } from './jobs/segments.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
@@ -134,9 +134,9 @@ async function applySegments(options: IngestOptions, run: Run, checkpoints: Chec
   const parse = (lines: readonly Line[], from = 0): Promise<Batch> => parseBatch(source, lines, from)
   for await (const { lines, parts, first } of readSegments(source, writers.length, parse)) {
     if (isAborted()) return
-    const round = parts === null ? noRound : await checkpointed(applyInRound(options, run, lines, parts, onHandled))
-    if (round.expected !== null) continue
-    // Lines that writers of a failed round have committed are known now, and keep their outcomes.
+    const committed = parts === null ? [] : await checkpointed(applyInRound(options, run, lines, parts, onHandled))
+    if (committed === 'all') continue
+    // Lines that writers of a failed round have committed are known facts by now: they are counted by their outcomes there.
     let next = first ?? parse(lines)
     for (let [from, to] = [0, 0]; from < lines.length; from = to) {
       const batch = await next
@@ -145,30 +145,31 @@ async function applySegments(options: IngestOptions, run: Run, checkpoints: Chec
       // Parses the next batch while the database processes this one.
       next = parse(lines, to)
       for (let rest: Batch | null = batch; rest !== null;) {
-        const committed = round.outcomes.slice(to - rest.lines.length, to)
-        rest = await checkpointed(applyAsBatch(options, run, rest, committed, onHandled))
+        const committedOfRest = committed.slice(to - rest.lines.length, to)
+        rest = await checkpointed(applyAsBatch(options, run, rest, committedOfRest, onHandled))
       }
     }
   }
 }
 
-/** The round of lines without parts: none of them is committed yet. */
-const noRound: AppliedRound = { outcomes: [], expected: null }
-
-/** Applies lines by several writers. Where some are not committed, the run is unchanged: the caller applies all lines again. */
+/**
+ * Applies lines by several writers.
+ * @returns `all` where all are committed; else the outcomes of those that are, by index, and the run is unchanged: the caller
+ *   applies all lines again
+ */
 async function applyInRound(
   options: IngestOptions,
   run: Run,
   lines: readonly Line[],
   parts: NonNullable<LineSegment['parts']>,
   onHandled: (last: Line) => void,
-): Promise<AppliedRound> {
-  const round = await applyRound({ ...options, ...run }, lines, parts)
-  if (round.expected === null) return round
-  run.expected = round.expected
-  countOutcomes(run, lines, round.outcomes)
+): Promise<'all' | readonly (LineOutcome | undefined)[]> {
+  const { expected, outcomes } = await applyRound({ ...options, ...run }, lines, parts)
+  if (expected === null) return outcomes
+  run.expected = expected
+  countOutcomes(run, lines, outcomes)
   onHandled(lines.at(-1) as Line)
-  return round
+  return 'all'
 }
 
 /**
