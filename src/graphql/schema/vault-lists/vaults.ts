@@ -91,10 +91,11 @@ async function vaultPage(context: ResolverContext, list: string, args: PageArgum
   const page = { filter, orderBy, direction: isBackward ? opposite[direction] : direction, first: length, after }
   const rows = (await loadPage(context, list, page)) ?? []
   // The page ends at the first `isLast`: later vaults of that part of the list were not examined.
-  const seen = rows.slice(0, rows.findIndex(({ isLast }) => isLast) + 1 || undefined)
+  const end = rows.findIndex(({ isLast }) => isLast)
+  const examined = end === -1 ? rows : rows.slice(0, end + 1)
   return pageOf<PagedVaultRow>({
-    rows: seen.filter(({ isMatch }) => isMatch),
-    lookedUpTo: seen.find(({ isLast }) => isLast),
+    rows: examined.filter(({ isMatch }) => isMatch),
+    examinedTo: end === -1 ? undefined : rows[end],
     length,
     isBackward,
     cursor,
