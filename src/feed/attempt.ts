@@ -30,6 +30,7 @@ export function createAttempt(
   { database, rejects, feed, expected, countedAfter, committed, nowSeconds }: AttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
+  /** Outcomes of the last failed attempt that reached its commit. */
   let earlier: readonly LineOutcome[] | undefined
   let batch = withRejected(parsed, committed)
   return async () => {
@@ -52,8 +53,10 @@ export function createAttempt(
 }
 
 /**
- * Returns the outcomes of a batch: those of the earlier attempt where every fact that it applied is known now, and none that
- * it rejected was applied now, because that attempt was committed. It may have ended before a line that waited for the right clock.
+ * Returns the outcomes of a batch, after an earlier attempt whose commit had no response. Where every fact that it applied is
+ * known now, and none that it rejected was applied now, it was committed: then its outcomes count. Lines that it has not reached,
+ * from one that waited for the right clock on, keep their own.
+ * @param earlier outcomes of the last attempt that reached its commit; undefined where none has
  */
 function committedOutcomes(
   outcomes: readonly LineOutcome[],

@@ -14,7 +14,7 @@ import type { Source } from './reading/source.ts'
 export const maxBatchLines = 6_000
 /** Bytes at which a batch is complete: a chunk of a file stays one batch, with the line that started in the previous chunk. */
 const fullBatchBytes = 2 * chunkBytes
-/** Lines that are parsed before the event loop runs again to handle responses of the database. */
+/** Number of lines that are parsed before the event loop runs again to handle responses of the database. */
 const parsedAtOnce = 50
 
 /** Lines that are applied in one transaction, with their facts. */

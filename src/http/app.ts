@@ -137,9 +137,9 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     report: options.report,
     ledgerLog: options.ledgerLog ?? null,
   })
-  const produced = { cache, versions, produce }
+  const cached = { cache, versions, produce }
   const graphqlRequests: PathStages = new Map([
-    [graphqlPath, () => answerThroughCache({ ...produced, respond: graphql })],
+    [graphqlPath, () => answerThroughCache({ ...cached, respond: graphql })],
   ])
   const limitRate = rateLimit(options.rateLimit)
   const stages = [
@@ -155,7 +155,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     live.stages,
     graphqlRequests,
   ]
-  const handle = createHandle(compose(stages, answerThroughCache({ ...produced, respond: answerRest })), versions)
+  const handle = createHandle(compose(stages, answerThroughCache({ ...cached, respond: answerRest })), versions)
   const adapter = { limits, capacity, turns, startTrace: createTracing(options), handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }

@@ -28,7 +28,7 @@ export interface BadLineRules {
   readonly isDivisible: boolean
 }
 
-/** Lines that are projected before their points are written and the event loop runs again. */
+/** Number of lines that are projected before their points are written and the event loop runs again. */
 const projectedAtOnce = 500
 
 /**

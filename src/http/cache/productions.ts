@@ -27,7 +27,10 @@ export class Productions {
   readonly #ofKeys = new Map<string, ProductionsOfKey>()
   readonly #storeWhenReady: (key: string, produced: Promise<EncodedResponse>) => Promise<EncodedResponse>
 
-  /** @param storeWhenReady returns the response of a production, and stores it if it may be cached */
+  /**
+   * @param storeWhenReady returns the response of a production, and stores it if it may be cached; called in the iteration of
+   *   the event loop in which the production starts, so that it sees each later commit
+   */
   constructor(storeWhenReady: (key: string, produced: Promise<EncodedResponse>) => Promise<EncodedResponse>) {
     this.#storeWhenReady = storeWhenReady
   }

@@ -61,7 +61,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     return { yoga, jsonRequest }
   })
 
-  /** Parses a POST in JSON before it returns its promise. */
+  /** Answers by Yoga's hooks. A POST in JSON is parsed synchronously, at the call. */
   async function byYoga(
     { request, body }: Exchange,
     mediaType: MediaType,
@@ -84,8 +84,8 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   }
 
   /**
-   * Parses and runs a request. Of a long body the parsing counts in admission control, by its size: Yoga tells when it is parsed
-   * (`onParsed`), or has refused it before.
+   * Parses and runs a request. A long body waits for admission, and counts there by its size until it is parsed: the executor's
+   * plugin then calls `onParsed`. A request that is refused before that counts until it is answered.
    */
   function parseAndRun(exchange: Exchange, mediaType: MediaType, context: RequestContext): Promise<TextResponse> {
     const { sender, signal } = context

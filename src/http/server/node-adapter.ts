@@ -44,7 +44,7 @@ export function nodeAdapter({
     let share: BodyShare | undefined
     let isDisconnected = false
     const disconnectCallbacks: (() => void)[] = []
-    // Spreading an object here took a third of the time of a cached response.
+    // All properties are listed: spreading an object with those that start empty took a third of the time of a cached response.
     const exchange: Exchange = {
       body: emptyBody,
       headers: [],

@@ -52,6 +52,7 @@ function accessPathOf({ filter, orderBy }: VaultPage): AccessPath {
   return orderBy === 'VALUE_USD' ? 'ranged' : 'filtered'
 }
 
+/** Number of parameters of an indexed page: those of the strategies and the owners are left out where its scope has none. */
 const parametersOf: Record<Scope, number> = { all: 5, strategy: 6, owner: 7 }
 
 const statusColumn = `${parameters.status}::text[]::vault_status[] as statuses`
