@@ -14,6 +14,12 @@ export interface ParsedVersion {
   readonly text: string
 }
 
+/**
+ * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
+ * respond.
+ */
+export type VersionAt = (seq: number) => Promise<string | null>
+
 /** Maximum number of recent versions in memory, which need no query: some minutes of a busy feed. */
 const maxKnown = 500
 

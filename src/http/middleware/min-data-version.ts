@@ -4,11 +4,11 @@ import { FailureReport } from '../async/failure-report.ts'
 import type { Turns } from '../async/turns.ts'
 import { Budget } from '../server/capacity/budget.ts'
 import type { OnDisconnect } from '../cache/productions.ts'
-import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
+import type { DataVersions, ParsedVersion, VersionAt } from '../cache/data-versions.ts'
 import type { TextResponse } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
-import { TurnMissed, type VersionAt, VersionLookups } from './version-lookups.ts'
+import { TurnMissed, VersionLookups } from './version-lookups.ts'
 
 /** Name of the header; also the request id of logged errors of look-ups, because requests share them. */
 export const minDataVersionHeader = 'min-data-version'

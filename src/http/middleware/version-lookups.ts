@@ -3,14 +3,8 @@ import { Canceller } from '../../database/cancellation.ts'
 import { type LimitConcurrency, limitConcurrency } from '../../graphql/execution/admission/limit-concurrency.ts'
 import type { VersionLimits } from '../../limits.ts'
 import type { OnDisconnect } from '../cache/productions.ts'
-import type { DataVersions } from '../cache/data-versions.ts'
+import type { DataVersions, VersionAt } from '../cache/data-versions.ts'
 import { networkOf } from '../sender.ts'
-
-/**
- * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
- * respond.
- */
-export type VersionAt = (seq: number) => Promise<string | null>
 
 /** The turn of a look-up did not come in time. */
 export class TurnMissed extends Error {
