@@ -20,7 +20,7 @@ export class WorldModel {
     const [identity, key] = identityOf(fact)
     const form = formOf(fact)
     const known = this.#known.get(identity)
-    if (known === form) return { status: 'skipped' }
+    if (known === form) return fact.kind === 'vault' ? this.#repeatVault(fact) : { status: 'skipped' }
     if (known !== undefined) return { status: 'rejected', key }
     try {
       this.#take(fact)
@@ -58,6 +58,16 @@ export class WorldModel {
     const [opened, ...facts] = this.historyOf(address) ?? []
     if (opened === undefined || opened.ts > at) return undefined
     return foldVault([opened, ...facts.filter(({ ts }) => ts <= at)])
+  }
+
+  /** A repetition may add the chain of a vault, and does not change it. */
+  #repeatVault({ vault, chainId }: Kind<'vault'>): Outcome {
+    const history = this.historyOf(vault)
+    if (history === undefined || chainId === undefined || history[0].chainId === chainId) return { status: 'skipped' }
+    if (history[0].chainId !== undefined) return { status: 'rejected', key: 'vault' }
+    const [opened, ...facts] = history
+    this.#vaults.set(vault.toLowerCase(), [{ ...opened, chainId }, ...facts])
+    return { status: 'applied' }
   }
 
   #take(fact: FactInput): void {
