@@ -127,8 +127,8 @@ test('after introspection, preparation and expensive operations wait for as long
   expect(both.map(({ errors }) => errors)).toEqual([undefined, undefined])
   expect(pauses.length).toBeGreaterThanOrEqual(1)
   let isPrepared = false
-  void own.pause(20)
   const since = performance.now()
+  void own.pause(20)
   await own.prepare(() => void (isPrepared = true), { cost: admissionLimits.shortPreparation + 1, sender: 'one' })
   expect(isPrepared).toBe(true)
   expect(performance.now() - since).toBeGreaterThanOrEqual(19)
