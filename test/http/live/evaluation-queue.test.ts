@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/responses/evaluation-queue.ts'
+import { EvaluationTurn } from '../../../src/http/live/responses/evaluation-turn.ts'
 import type { FollowedQuery } from '../../../src/http/live/responses/followed-query.ts'
 import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
@@ -20,17 +21,25 @@ test('evaluations begin in several iterations of the event loop, in which other 
   }
   let iterations = 0
   const counting = setInterval(() => iterations++, 0)
-  await Promise.all(Array.from({ length: 200 }, () => queue.forFollowed('one', () => true, busy)))
+  await Promise.all(Array.from({ length: 200 }, () => queue.forFollowed('one', () => true, busy).result))
   clearInterval(counting)
   expect(iterations).toBeGreaterThan(10)
 })
 
-describe.each(['forFollowed', 'forOpening'] as const)('evaluations %s', (of) => {
+const ways = {
+  'of followed responses': (queue: EvaluationQueue, ...args: Parameters<EvaluationQueue['forOpening']>) =>
+    queue.forFollowed(...args).result,
+  'of openings': (queue: EvaluationQueue, ...args: Parameters<EvaluationQueue['forOpening']>) =>
+    queue.forOpening(...args),
+}
+
+describe.each(Object.entries(ways))('evaluations %s', (_, evaluate) => {
   test('take turns by sender, and those that nobody waits for are left out', async () => {
     const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1 })
     const order: string[] = []
-    const ask = (sender: string, isWanted = true): Promise<void> =>
-      queue[of](
+    const ask = (sender: string, isWanted = true): Promise<unknown> =>
+      evaluate(
+        queue,
         sender,
         () => isWanted,
         async () => {
@@ -48,8 +57,9 @@ describe.each(['forFollowed', 'forOpening'] as const)('evaluations %s', (of) => 
   test('of one network of IPv6 have one turn', async () => {
     const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1 })
     const order: string[] = []
-    const ask = (address: string): Promise<void> =>
-      queue[of](
+    const ask = (address: string): Promise<unknown> =>
+      evaluate(
+        queue,
         senderOfAddress(address),
         () => true,
         async () => {
@@ -109,37 +119,120 @@ test('a key whose streams have closed before its turn is not evaluated', async (
   expect(value.pending).toHaveLength(0)
 })
 
-test('a response has a turn of the sender that follows the fewest, whoever followed it first', async () => {
+describe('a followed response is evaluated in the turns of a sender that follows few', () => {
   const nothing = (): void => undefined
   const limits = { ...liveLimits, evaluations: 1, pushMilliseconds: 0, pushFactor: 0 }
-  const versions = new DataVersions()
-  versions.listening(true)
-  const fanOut = createFanOut(limits.slice, 10)
-  const responses = new FollowedResponses({ limits, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
-  const order: string[] = []
-  const frame = (body: Buffer): Buffer => body
+  const vaults = Array.from({ length: 40 }, (_, at) => `vault ${at}`)
+  /** Names of the evaluations that began, in their order. */
+  let order: string[]
+  /** Ends the evaluation that runs. */
+  let end: () => void
+  let responses: FollowedResponses
+
+  beforeEach(() => {
+    order = []
+    end = nothing
+    const versions = new DataVersions()
+    versions.listening(true)
+    const fanOut = createFanOut(limits.slice, 10)
+    responses = new FollowedResponses({ limits, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
+  })
+
   const queryOf = (name: string): FollowedQuery => ({
     name,
     evaluate: async () => {
-      await wait(1)
       order.push(name)
+      await new Promise<void>((resolve) => (end = resolve))
       const origin = { tags: new Set(['value']), version: null, isCacheable: true }
       return { response: new EncodedResponse({ status: 200, headers: {}, body: name }, origin), version: null }
     },
-    frame,
-    refusal: ({ bytes }) => ({ frame: frame(bytes), isEnd: false }),
+    frame: (body) => body,
+    refusal: ({ bytes }) => ({ frame: bytes, isEnd: false }),
     staleFrame: Buffer.from('stale'),
   })
-  const sink = { unsentBytes: 0, end: nothing, destroy: nothing, write: nothing, onDrain: nothing, onClose: nothing }
-  const follow = (name: string, sender: string): void =>
-    responses.follow(queryOf(name), new LiveConnection(sink, limits, sender, new UnsentFrames(1)))
-  const names = Array.from({ length: 20 }, (_, at) => `vault ${at}`)
-  for (const name of names) follow(name, 'crowd')
-  follow('vault 19', 'one')
-  await vi.waitFor(() => expect(order).toHaveLength(20), 5_000)
-  await wait(50)
-  order.length = 0
-  responses.committed(['value'])
-  await vi.waitFor(() => expect(order).toHaveLength(20), 5_000)
-  expect(order.indexOf('vault 19')).toBeLessThanOrEqual(2)
+
+  function follow(names: readonly string[], sender: string): void {
+    const sink = { unsentBytes: 0, end: nothing, destroy: nothing, write: nothing, onDrain: nothing, onClose: nothing }
+    const connection = new LiveConnection(sink, limits, sender, new UnsentFrames(1))
+    for (const name of names) responses.follow(queryOf(name), connection)
+  }
+
+  /** Ends one evaluation after the other until so many have begun. */
+  async function untilBegun(evaluations: number): Promise<void> {
+    await vi.waitFor(
+      () => {
+        end()
+        expect(order.length).toBeGreaterThanOrEqual(evaluations)
+      },
+      { timeout: 20_000, interval: 1 },
+    )
+  }
+
+  /** Evaluates all, and commits a change of all; the first evaluation after it runs. */
+  async function commitToAll(): Promise<void> {
+    await untilBegun(vaults.length)
+    end()
+    await wait(20)
+    order = []
+    responses.committed(['value'])
+    await vi.waitFor(() => expect(order).toHaveLength(1))
+  }
+
+  test('whoever followed it first', async () => {
+    follow(vaults, 'crowd')
+    follow(['vault 39'], 'one')
+    await commitToAll()
+    await untilBegun(4)
+    expect(order.slice(0, 4)).toContain('vault 39')
+  })
+
+  test('though it joins when the evaluation waits in the turns of another one already', async () => {
+    follow(vaults, 'crowd')
+    await commitToAll()
+    follow(['vault 39'], 'one')
+    await untilBegun(4)
+    expect(order.slice(0, 4)).toContain('vault 39')
+  })
+
+  const followersOf = (senders: readonly string[]) => new Set(senders.map((sender) => ({ connection: { sender } })))
+  const inTurnOf = (turn: EvaluationTurn, follows: Parameters<EvaluationTurn['joined']>[0]): Promise<string> =>
+    turn.queue(follows, 'owner', (sender) => ({ result: Promise.resolve(sender), moveTo: nothing }))
+
+  test('which has a stream of it', async () => {
+    const followers = followersOf(['crowd', 'one'])
+    const turn = new EvaluationTurn(followers)
+    const follows = { takenBy: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
+    turn.joined(follows, 'gone')
+    expect(await inTurnOf(turn, follows)).toBe('gone')
+    turn.left('gone')
+    expect(await inTurnOf(turn, follows)).toBe('one')
+  })
+
+  test('after a look at a few of its streams, however many there are', async () => {
+    let looks = 0
+    const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, () => 'one')))
+    await inTurnOf(turn, { takenBy: () => ++looks })
+    expect(looks).toBeLessThan(50)
+  })
+
+  test('of many streams, after several evaluations', async () => {
+    const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`)))
+    const follows = { takenBy: (sender: string) => (sender === '999' ? 1 : 100) }
+    const chosen = await Promise.all(Array.from({ length: 100 }, () => inTurnOf(turn, follows)))
+    expect(chosen.at(-1)).toBe('999')
+  })
+
+  test('and is moved to the turns of others a few times only', () => {
+    const turn = new EvaluationTurn(followersOf(['crowd']))
+    let moves = 0
+    const followed = new Map([['crowd', 1_000]])
+    const follows = { takenBy: (sender: string) => followed.get(sender) ?? 1 }
+    const moveTo = (): void => void moves++
+    void turn.queue(follows, 'owner', () => ({ result: Promise.resolve(), moveTo }))
+    for (let at = 0; at < 1_000; at++) {
+      turn.joined(follows, `sender ${at}`)
+      followed.set(`sender ${at}`, 500)
+    }
+    expect(moves).toBe(1)
+  })
 })

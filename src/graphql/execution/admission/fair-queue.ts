@@ -95,16 +95,20 @@ export class FairQueue<Entry> {
     return entry
   }
 
-  /** Removes a queued entry. */
-  delete(sender: string, entry: Entry): void {
+  /**
+   * Removes a queued entry.
+   * @returns whether it was there
+   */
+  delete(sender: string, entry: Entry): boolean {
     const name = this.#clientOf(sender)
     const client = this.#clients.get(name)
     const entries = client?.senders.get(sender)
-    if (client === undefined || entries?.delete(entry) !== true) return
+    if (client === undefined || entries?.delete(entry) !== true) return false
     this.size--
     client.size--
     if (entries.size === 0) client.senders.delete(sender)
     if (client.size === 0) this.#clients.delete(name)
+    return true
   }
 
   #clientOf(sender: string): string {

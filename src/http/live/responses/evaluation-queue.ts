@@ -11,6 +11,14 @@ interface QueuedEvaluation {
   readonly giveUp: (error: Error) => void
 }
 
+/** An evaluation that was queued. */
+export interface QueuedResult<Result> {
+  /** @throws {EvaluationRefused} */
+  readonly result: Promise<Result>
+  /** Gives it a turn of another sender, unless it has begun. */
+  moveTo(sender: string): void
+}
+
 /** An evaluation for a stream was not made: too many wait, or its client has left. */
 export class EvaluationRefused extends Error {
   override readonly name = 'EvaluationRefused'
@@ -47,9 +55,8 @@ export class EvaluationQueue {
    * Runs an evaluation of a response that streams follow.
    * @param sender of one of these streams
    * @param isWanted returns whether any stream still follows it
-   * @throws {EvaluationRefused}
    */
-  forFollowed<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
+  forFollowed<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): QueuedResult<Result> {
     return this.#wait(this.#followed, sender, isWanted, work)
   }
 
@@ -61,7 +68,7 @@ export class EvaluationQueue {
   async forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
     if (!this.#room.take(sender, 1)) throw new EvaluationRefused('Too many streams begin.')
     const giveBack = (): void => this.#room.giveBack(sender, 1)
-    return this.#wait(this.#openings, sender, isWanted, work, giveBack)
+    return this.#wait(this.#openings, sender, isWanted, work, giveBack).result
   }
 
   #wait<Result>(
@@ -70,9 +77,10 @@ export class EvaluationQueue {
     isWanted: () => boolean,
     work: () => Promise<Result>,
     onTurn = (): void => undefined,
-  ): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      queue.add(sender, {
+  ): QueuedResult<Result> {
+    let moveTo: QueuedResult<Result>['moveTo'] = () => undefined
+    const result = new Promise<Result>((resolve, reject) => {
+      const evaluation: QueuedEvaluation = {
         isWanted,
         work: () => {
           onTurn()
@@ -82,9 +90,17 @@ export class EvaluationQueue {
           onTurn()
           reject(error)
         },
-      })
+      }
+      queue.add(sender, evaluation)
+      let queuedFor = sender
+      moveTo = (other) => {
+        if (!queue.delete(queuedFor, evaluation)) return
+        queue.add(other, evaluation)
+        queuedFor = other
+      }
       this.#start()
     })
+    return { result, moveTo }
   }
 
   #start(): void {

@@ -2,6 +2,7 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationPace } from './evaluation-pace.ts'
+import { EvaluationTurn } from './evaluation-turn.ts'
 import { laterVersion, type FollowedQuery, type TimedEvaluation } from './followed-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
 import { ResponseFollower } from './response-follower.ts'
@@ -34,6 +35,7 @@ export class FollowedResponse {
   tags: ReadonlySet<string> | null = new Set()
   readonly #host: FollowedResponseHost
   readonly followers = new Set<ResponseFollower>()
+  readonly turn = new EvaluationTurn(this.followers)
   /** Number of evaluations that have begun. */
   #evaluations = 0
   /** Number of pushes: a follower with a smaller one is behind. */
@@ -80,8 +82,7 @@ export class FollowedResponse {
     if (this.isUpToDate) this.deliver(follower)
     else this.#schedule()
     return () => {
-      this.followers.delete(follower)
-      if (this.isUnused) this.#end()
+      if (this.followers.delete(follower) && this.isUnused) this.#end()
     }
   }
 
@@ -144,7 +145,6 @@ export class FollowedResponse {
   #end(): void {
     this.#pace.cancel()
     this.#keep(null)
-    this.#refusal = null
   }
 
   #keep(pushed: PushedResponse | null): void {

@@ -101,13 +101,15 @@ export class FollowedResponses implements FollowedResponseHost {
    */
   async evaluate(followed: FollowedResponse): Promise<TimedEvaluation> {
     const isWanted = (): boolean => !followed.isUnused
-    const { begun, ...evaluation } = await this.#queue.forFollowed(this.#turnOf(followed), isWanted, async () => {
+    const work = async () => {
       this.#onEvaluation()
       const begun = { changes: this.#history.count, stops: this.#stops, isListening: this.isListening }
       followed.beginEvaluation()
       const started = performance.now()
       return { begun, ...(await followed.query.evaluate()), milliseconds: performance.now() - started }
-    })
+    }
+    const add = (sender: string) => this.#queue.forFollowed(sender, isWanted, work)
+    const { begun, ...evaluation } = await followed.turn.queue(this.#follows, followed.owner, add)
     const { tags, version, isCacheable } = evaluation.response.origin
     this.#tag(followed, isCacheable ? tags : null)
     if (!this.#isUnchanged(followed, begun.changes)) followed.invalidate()
@@ -117,20 +119,6 @@ export class FollowedResponses implements FollowedResponseHost {
     const isOfServer = begun.isListening || !this.isListening || seq === 0 || this.#versions.hasReached({ seq })
     if (begun.stops !== this.#stops || !isOfServer) throw new Error('The result may be of another server.')
     return evaluation
-  }
-
-  /**
-   * Returns the sender in whose turn a response is made: that of its streams which follows the fewest responses. Another
-   * sender, which follows it together with thousands of others, thus does not delay it.
-   */
-  #turnOf({ followers, owner }: FollowedResponse): string {
-    let turn = { sender: owner, follows: Infinity }
-    for (const { connection } of followers) {
-      const { sender } = connection
-      const follows = this.#follows.takenBy(sender)
-      if (follows < turn.follows) turn = { sender, follows }
-    }
-    return turn.sender
   }
 
   /**
@@ -156,9 +144,11 @@ export class FollowedResponses implements FollowedResponseHost {
     this.#byName.set(query.name, followed)
     const remove = followed.add(connection)
     this.#follows.add(sender, 1)
+    followed.turn.joined(this.#follows, sender)
     if (!this.isListening) connection.sendStale(query.staleFrame)
     connection.onClose(() => {
       remove()
+      followed.turn.left(sender)
       this.#follows.giveBack(sender, 1)
       if (!followed.isUnused) return
       this.#byName.delete(query.name)

@@ -1,0 +1,80 @@
+import type { Budget } from '../../server/capacity/budget.ts'
+import type { QueuedResult } from './evaluation-queue.ts'
+
+/** The numbers of responses that senders follow. */
+type Follows = Pick<Budget, 'takenBy'>
+
+/** A stream that follows the response. */
+interface FollowerOfSender {
+  readonly connection: { readonly sender: string }
+}
+
+/** Maximum number of streams that are looked at for each evaluation. */
+const maxLookedAt = 16
+
+/**
+ * The sender in whose turn a followed response is evaluated: of the senders of its streams, one that follows few responses.
+ * Another sender, which follows it together with thousands of others, thus does not delay it. Each evaluation looks at a few
+ * streams, the next one at those after them, because all responses may be evaluated after one commit.
+ */
+export class EvaluationTurn {
+  readonly #followers: ReadonlySet<FollowerOfSender>
+  #rotation: Iterator<FollowerOfSender>
+  /** The sender of a present stream; null if none was looked at since it left. */
+  #sender: string | null = null
+  /** Number of responses that the sender followed in whose turn the newest evaluation was queued. */
+  #follows = Infinity
+  #queued: QueuedResult<unknown> | null = null
+
+  constructor(followers: ReadonlySet<FollowerOfSender>) {
+    this.#followers = followers
+    this.#rotation = followers.values()
+  }
+
+  /**
+   * Queues an evaluation.
+   * @param follows the responses that each sender follows
+   * @param owner sender where there is no stream any more
+   */
+  queue<Result>(follows: Follows, owner: string, add: (sender: string) => QueuedResult<Result>): Promise<Result> {
+    const sender = this.#chosen(follows) ?? owner
+    this.#follows = follows.takenBy(sender)
+    const queued = add(sender)
+    this.#queued = queued
+    return queued.result
+  }
+
+  /**
+   * Notes that a stream has joined. An evaluation that waits already is moved to its sender's turns, if that follows half as
+   * many responses at most: each evaluation is moved a few times only.
+   */
+  joined(follows: Follows, sender: string): void {
+    const followed = follows.takenBy(sender)
+    if (this.#sender === null || followed < follows.takenBy(this.#sender)) this.#sender = sender
+    if (followed > this.#follows / 2) return
+    this.#follows = followed
+    this.#queued?.moveTo(sender)
+  }
+
+  left(sender: string): void {
+    if (this.#sender === sender) this.#sender = null
+  }
+
+  #chosen(follows: Follows): string | null {
+    let fewest = this.#sender === null ? Infinity : follows.takenBy(this.#sender)
+    for (let left = Math.min(maxLookedAt, this.#followers.size); left > 0; left--) {
+      const { sender } = this.#nextFollower().connection
+      const followed = follows.takenBy(sender)
+      if (followed < fewest) [this.#sender, fewest] = [sender, followed]
+    }
+    return this.#sender
+  }
+
+  /** Returns the next follower in rotation; there must be one. */
+  #nextFollower(): FollowerOfSender {
+    const next = this.#rotation.next()
+    if (next.done !== true) return next.value
+    this.#rotation = this.#followers.values()
+    return this.#rotation.next().value as FollowerOfSender
+  }
+}
