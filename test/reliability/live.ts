@@ -140,12 +140,18 @@ async function disturb(
   return lost
 }
 
-/** Fails over to a standby that lacks what was committed in the last second. */
+/** Fails over to a standby that lacks what was committed in the last second or more. */
 async function failOver(servers: Servers, url: string): Promise<number> {
-  const before = await servers.linesOf(url)
-  while ((await servers.linesOf(url)) === before) await wait(50)
+  const grown = async (): Promise<void> => {
+    const before = await servers.linesOf(url)
+    while ((await servers.linesOf(url)) === before) await wait(50)
+  }
+  await grown()
   servers.holdReplication()
-  await wait(1_500)
+  // Once for what was sent to the standby at that time.
+  await grown()
+  await grown()
+  await wait(1_000)
   return servers.failOver(url, () => Promise.resolve())
 }
 
