@@ -218,7 +218,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
   test('of many streams, after several evaluations', async () => {
     const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`)))
     const follows = { takenBy: (sender: string) => (sender === '999' ? 1 : 100) }
-    const chosen = await Promise.all(Array.from({ length: 100 }, () => inTurnOf(turn, follows)))
+    const chosen = await Promise.all(Array.from({ length: 300 }, () => inTurnOf(turn, follows)))
     expect(chosen.at(-1)).toBe('999')
   })
 

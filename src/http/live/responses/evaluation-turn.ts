@@ -10,7 +10,7 @@ interface FollowerOfSender {
 }
 
 /** Maximum number of streams that are looked at for each evaluation. */
-const maxLookedAt = 16
+const maxLookedAt = 4
 
 /**
  * The sender in whose turn a followed response is evaluated: of the senders of its streams, one that follows few responses.
