@@ -8,7 +8,7 @@ import type { DataVersions, ParsedVersion, VersionAt } from '../cache/data-versi
 import type { TextResponse } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
-import { TurnMissed, VersionLookups } from './version-lookups.ts'
+import { type FoundVersion, TurnMissed, VersionLookups } from './version-lookups.ts'
 
 /** Name of the header; also the request id of logged errors of look-ups, because requests share them. */
 export const minDataVersionHeader = 'min-data-version'
@@ -53,14 +53,14 @@ export function versionWaiter(
     return versions.hasLost(wanted, askedAt) ? historyChanged(wanted) : notThereYet(wanted, limits)
   }
 
-  /** Returns the version of the history with the same sequence number, null if there is none, or a refusal. */
+  /** Returns what the history has with the same sequence number, or a refusal. */
   async function lookUp(
     { seq }: ParsedVersion,
     sender: string,
     onDisconnect: OnDisconnect,
-  ): Promise<string | null | TextResponse> {
+  ): Promise<FoundVersion | TextResponse> {
     const known = lookups.known(seq)
-    if (typeof known === 'string') return known
+    if (known !== undefined && 'version' in known) return known
     if (!places.take(sender, 1)) return tooManyWait()
     try {
       return await (known ?? lookups.read(seq, sender, onDisconnect))
@@ -78,10 +78,10 @@ export function versionWaiter(
     const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onDisconnect)
     if (refusal !== null) return refusal
     const found = await lookUp(wanted, sender, onDisconnect)
-    if (found !== null && typeof found !== 'string') return found
+    if (!('version' in found)) return found
     // The connection of the listener may have been lost during the lookup.
     if (!versions.hasReached(wanted)) return notThereYet(wanted, limits)
-    return found === wanted.text ? null : historyChanged(wanted)
+    return found.version === wanted.text ? null : historyChanged(wanted)
   }
 }
 

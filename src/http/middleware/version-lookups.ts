@@ -13,6 +13,11 @@ export class TurnMissed extends Error {
   }
 }
 
+/** The version of the current history with a sequence number; null if there is none. */
+export interface FoundVersion {
+  readonly version: string | null
+}
+
 /**
  * Looks up the versions of the current history: recent ones are in memory, older ones are read from the commit log. Few
  * are read at once, senders take turns, and requests for one version share its read.
@@ -23,7 +28,7 @@ export class VersionLookups {
   readonly #milliseconds: number
   readonly #limit: LimitConcurrency
   /** Versions that are being read, or were read since notifications began. */
-  readonly #read: LRUCache<number, Promise<string | null>>
+  readonly #read: LRUCache<number, FoundVersion | Promise<FoundVersion>>
 
   /** @param limits `lookups` versions are read at once, each after at most `waitMilliseconds`; `known` are remembered */
   constructor(versions: DataVersions, versionAt: VersionAt, limits: VersionLimits) {
@@ -37,30 +42,31 @@ export class VersionLookups {
     })
   }
 
-  /** Returns the version with a sequence number, or its read in progress; undefined if it has to be read. */
-  known(seq: number): string | Promise<string | null> | undefined {
-    return this.#versions.known(seq) ?? this.#read.get(seq)
+  /** Returns what is known of a sequence number, or its read in progress; undefined if it has to be read. */
+  known(seq: number): FoundVersion | Promise<FoundVersion> | undefined {
+    const recent = this.#versions.known(seq)
+    return recent === undefined ? this.#read.get(seq) : { version: recent }
   }
 
   /**
    * Reads a version in the sender's turn. Rejects if the database does not respond.
    * @throws {TurnMissed} if its turn does not come in time, or the client has disconnected before
    */
-  async read(seq: number, sender: string, onDisconnect: OnDisconnect): Promise<string | null> {
+  async read(seq: number, sender: string, onDisconnect: OnDisconnect): Promise<FoundVersion> {
     const canceller = new Canceller()
     const cancel = (): void => canceller.abort()
     const timer = setTimeout(cancel, this.#milliseconds)
     onDisconnect(cancel)
     const { found } = await this.#limit(sender, () => this.#inTurn(seq), canceller)
-      .catch(() => {
-        throw new TurnMissed()
+      .catch((error: unknown) => {
+        throw canceller.aborted ? new TurnMissed() : error
       })
       .finally(() => clearTimeout(timer))
     return found
   }
 
   /** Reads a version, unless it was read while the turn was awaited: what is shared takes no part of the limit. */
-  async #inTurn(seq: number): Promise<{ readonly found: string | Promise<string | null> }> {
+  async #inTurn(seq: number): Promise<{ readonly found: FoundVersion | Promise<FoundVersion> }> {
     const known = this.known(seq)
     if (known !== undefined) return { found: known }
     const found = this.#ask(seq)
@@ -68,12 +74,13 @@ export class VersionLookups {
     return { found }
   }
 
-  #ask(seq: number): Promise<string | null> {
-    const asked = this.#versionAt(seq)
+  #ask(seq: number): Promise<FoundVersion> {
+    const asked = this.#versionAt(seq).then((version) => ({ version }))
     this.#read.set(seq, asked)
-    asked.catch(() => {
-      if (this.#read.peek(seq) === asked) this.#read.delete(seq)
-    })
+    const replace = (by: FoundVersion | undefined): void => {
+      if (this.#read.peek(seq) === asked) this.#read.set(seq, by)
+    }
+    asked.then(replace, () => replace(undefined))
     return asked
   }
 }

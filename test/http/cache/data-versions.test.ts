@@ -428,6 +428,20 @@ describe('Min-Data-Version', () => {
     expect([await ofOther, asked]).toEqual([null, [7, 9, 11]])
   })
 
+  test('of an old version that was read before takes no place of those that wait', async () => {
+    gatewayAt('5000.5')
+    const versionAt = (seq: number): Promise<string> => Promise.resolve(`${seq}.5`)
+    const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
+    const waitFor = versionWaiter(versions, versionAt, report, new Turns(10), limits)
+    const ask = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
+    expect(await ask(7)).toBeNull()
+    const waiting = ask(5001)
+    expect((await ask(8))?.status).toBe(503)
+    expect(await ask(7)).toBeNull()
+    versions.committed({ version: '5001.5', newestTs: 1 })
+    expect(await waiting).toBeNull()
+  })
+
   test('of old versions remembers so many of the database, and asks again for the least recent one', async () => {
     gatewayAt('5000.5')
     const asked: number[] = []
