@@ -54,6 +54,20 @@ test.each([
   expect(unsent.bytes).toBe(300 + 7 * 90)
 })
 
+test('of streams of many clients that share frames, those of one frame are closed, and no more', () => {
+  const unsent = new UnsentFrames(4_500)
+  const streams = Array.from({ length: 50 }, (_, place) => stream(unsent, `192.0.2.${place}`))
+  const write = (frame: Buffer, to: readonly (typeof streams)[number][]): void => {
+    for (const { connection } of to) connection.write(frame)
+  }
+  for (const each of streams) each.connection.write(Buffer.alloc(1))
+  for (let at = 0; at < 4; at++) write(Buffer.alloc(1_000), streams.slice(10 * at, 10 * at + 10))
+  expect(streams.filter(({ sink }) => sink.isDestroyed)).toHaveLength(0)
+  write(Buffer.alloc(1_000), streams.slice(40))
+  expect(streams.filter(({ sink }) => sink.isDestroyed)).toHaveLength(10)
+  expect(unsent.bytes).toBe(4_000 + 40)
+})
+
 test('a frame counts no longer than until it is sent, and a client that has read its frames is not closed', () => {
   const unsent = new UnsentFrames(1_000)
   const [reader, other] = [stream(unsent), stream(unsent)]
