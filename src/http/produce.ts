@@ -19,7 +19,7 @@ import { deadlineExceeded, overloaded, formatProblem, refuse } from './refuse.ts
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
 /** Responds to a request from data, in text: by GraphQL, or by REST. */
-export type Respond = (exchange: Exchange, context: RequestContext) => TextResponse | Promise<TextResponse>
+export type Respond = (exchange: Exchange, requestContext: RequestContext) => TextResponse | Promise<TextResponse>
 
 /**
  * Runs `respond` within the limits that apply to all responses, and encodes its text.
@@ -81,14 +81,18 @@ export function producer(
   capacity: SharedCapacity,
   letEdgesKeep: LetEdgesKeep | null,
 ): Produce {
-  async function respondOrRefuse(exchange: Exchange, context: RequestContext, respond: Respond): Promise<TextResponse> {
+  async function respondOrRefuse(
+    exchange: Exchange,
+    requestContext: RequestContext,
+    respond: Respond,
+  ): Promise<TextResponse> {
     try {
-      return await respond(exchange, context)
+      return await respond(exchange, requestContext)
     } catch (error) {
       // A cancelled execution rejects; its client has disconnected or received the timeout response.
-      if (context.signal?.aborted === true) return deadlineExceeded(answerSeconds)
+      if (requestContext.signal?.aborted === true) return deadlineExceeded(answerSeconds)
       if (error instanceof AdmissionQueueFull) return formatProblem(exchange.request, overloaded())
-      return formatProblem(exchange.request, problem('INTERNAL', masked(context.report(error))))
+      return formatProblem(exchange.request, problem('INTERNAL', masked(requestContext.report(error))))
     } finally {
       // A cancelled execution takes capacity until it has ended.
       capacity.responsesInProduction.giveBack(exchange.sender, 1)
@@ -101,9 +105,14 @@ export function producer(
     const recorded: DataOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onAllLeft(() => signal.abort())
-    const context = { report: trace.report, sender, signal, origin: recorded, data: stateAtStart ?? unknownData }
+    const requestContext = { report: trace.report, sender, signal, origin: recorded, data: stateAtStart ?? unknownData }
     const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
-    const text = await withinDeadline(respondOrRefuse(exchange, context, respond), answerSeconds, signal, tooLate)
+    const text = await withinDeadline(
+      respondOrRefuse(exchange, requestContext, respond),
+      answerSeconds,
+      signal,
+      tooLate,
+    )
     const { version } = recorded
     const tags = recorded.tags.has('all vaults') ? withoutVaultTags(recorded.tags) : recorded.tags
     // Its text has taken time: it is encoded in the next iteration of the event loop.

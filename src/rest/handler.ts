@@ -28,9 +28,16 @@ export interface RouteResult {
   readonly errors?: readonly ExecutionError[]
 }
 
-/** Runs documents through the gateway's schema. */
-export interface DocumentExecutor<Context> {
-  runFixed(document: RouteDocument, variables: Record<string, unknown>, context: Context): Promise<RouteResult>
+/**
+ * Runs documents through the gateway's schema.
+ * @template RequestContext context of a request, which only the executor reads
+ */
+export interface DocumentExecutor<RequestContext> {
+  runFixed(
+    document: RouteDocument,
+    variables: Record<string, unknown>,
+    requestContext: RequestContext,
+  ): Promise<RouteResult>
 }
 
 export interface RestOptions {
@@ -40,9 +47,9 @@ export interface RestOptions {
 }
 
 /** Answers requests of the REST interface. */
-export type AnswerRest<Context> = (
+export type AnswerRest<RequestContext> = (
   exchange: { readonly request: RestRequest },
-  context: Context,
+  requestContext: RequestContext,
 ) => Promise<TextResponse>
 
 /** Caches that may store a final response, one that can never change: only the client's if API keys are configured. */
@@ -80,8 +87,11 @@ export function findRoute(path: string): MatchedRoute | null {
 }
 
 /** Creates the REST interface, which runs the document of the route that a path matches. */
-export function createRest<Context>(executor: DocumentExecutor<Context>, options: RestOptions): AnswerRest<Context> {
-  return async ({ request }, context) => {
+export function createRest<RequestContext>(
+  executor: DocumentExecutor<RequestContext>,
+  options: RestOptions,
+): AnswerRest<RequestContext> {
+  return async ({ request }, requestContext) => {
     const matched = findRoute(request.path)
     if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
     const refusal = request.method === 'GET' ? null : responseByMethod(request.method)
@@ -90,7 +100,7 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
     const variables = variablesOf(matched, request.query)
     if (variables instanceof BadParameter) return problem('BAD_PARAMETER', variables.message, variables.parameter)
     const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
-    const { body, envelope, errors } = await executor.runFixed((past ?? route).document, variables, context)
+    const { body, envelope, errors } = await executor.runFixed((past ?? route).document, variables, requestContext)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (body !== null && body !== 'null') return formatRoute(body, envelope, route, past, request, options)

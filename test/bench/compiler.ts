@@ -115,8 +115,8 @@ async function microsecondsOf(run: Run): Promise<number> {
 }
 
 function contextFor(): ResolverContext {
-  const request = { report: () => 'bench', sender: 'bench' }
-  return new OperationRun(reader, request, {}).context
+  const requestContext = { report: () => 'bench', sender: 'bench' }
+  return new OperationRun(reader, requestContext, {}).context
 }
 
 /** A reader that reads each statement with equal values once. */

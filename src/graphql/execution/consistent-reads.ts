@@ -19,7 +19,7 @@ export interface ConsistentReadsOptions extends ContextOptions {
  * Runs an operation in a separate context, so that all its reads see one committed state of the database. The operation
  * may run twice; only the result or the error of the second run is returned.
  */
-export type RunConsistently = <Result>(request: RequestContext, execute: Execute<Result>) => Promise<Result>
+export type RunConsistently = <Result>(requestContext: RequestContext, execute: Execute<Result>) => Promise<Result>
 
 /** Executes an operation in a context. */
 type Execute<Result> = (context: ResolverContext) => Promise<Result>
@@ -35,8 +35,8 @@ export function createConsistentReads(
   { onRepeat, networkOf, ...options }: ConsistentReadsOptions = {},
 ): RunConsistently {
   const limit = limitConcurrency(database.snapshotsAtOnce, networkOf)
-  return async (request, execute) => {
-    const first = new OperationRun(database, request, options)
+  return async (requestContext, execute) => {
+    const first = new OperationRun(database, requestContext, options)
     try {
       const result = await first.run(execute)
       if (first.hasOneVersion) return result
@@ -44,9 +44,9 @@ export function createConsistentReads(
       if (first.hasOneVersion) throw error
     }
     onRepeat?.()
-    if (request.origin !== undefined) request.origin.version = null
-    const runInSnapshot = (reader: VersionedReader) => new OperationRun(reader, request, options).run(execute)
-    const { sender, signal } = request
+    if (requestContext.origin !== undefined) requestContext.origin.version = null
+    const runInSnapshot = (reader: VersionedReader) => new OperationRun(reader, requestContext, options).run(execute)
+    const { sender, signal } = requestContext
     const repeat = () => database.snapshot(runInSnapshot, signal, first.hasLongRead)
     // Long reads have connections of their own.
     return await (first.hasLongRead ? repeat() : limit(sender, repeat, signal))
@@ -68,7 +68,7 @@ export class OperationRun implements Reader {
   hasOneVersion = true
   hasLongRead = false
   readonly #reader: VersionedReader
-  readonly #request: RequestContext
+  readonly #requestContext: RequestContext
   readonly #onStatement: ContextOptions['onStatement']
   /** Cancels the reads of the run, and prevents further ones. */
   readonly #end = new Canceller()
@@ -76,18 +76,18 @@ export class OperationRun implements Reader {
   /** Reads that wait for a running read to end. */
   readonly #waiting: (() => void)[] = []
 
-  constructor(reader: VersionedReader, request: RequestContext, options: ContextOptions) {
-    const { origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData } = request
+  constructor(reader: VersionedReader, requestContext: RequestContext, options: ContextOptions) {
+    const { origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData } = requestContext
     const { feeds = () => noProblems, onLoad, onStatement } = options
     this.#reader = reader
-    this.#request = request
+    this.#requestContext = requestContext
     this.#onStatement = onStatement
     this.context = { reader: this, data, origin, feeds, onLoad, loaders: new Map() }
   }
 
   /** Executes the operation, once, and then cancels the reads that it no longer waits for. */
   async run<Result>(execute: Execute<Result>): Promise<Result> {
-    const { signal, origin } = this.#request
+    const { signal, origin } = this.#requestContext
     signal?.addEventListener('abort', this.#end)
     if (signal?.aborted === true) this.#end.abort()
     try {

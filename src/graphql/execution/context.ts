@@ -3,7 +3,7 @@ import type { CacheTag } from '../../database/commits/change-listener.ts'
 import type { Reader } from '../../database/database.ts'
 import type { ReportUnexpected } from './errors.ts'
 
-/** The properties of a request that its execution needs. */
+/** The context of a request: its properties that the execution of operations needs. */
 export interface RequestContext {
   readonly report: ReportUnexpected
   /** Digest of the API key or address of the client: admission control serves senders, and networks of them, round-robin. */
@@ -82,7 +82,7 @@ export interface ResolverContext {
 /** Called when a statement has ended, with its duration in seconds and whether it succeeded. */
 export type OnStatement = (name: string, seconds: number, hasSucceeded: boolean) => void
 
-/** The part of the context that all requests share. */
+/** The parts of resolver contexts that do not depend on the request. */
 export interface ContextOptions {
   readonly onLoad?: OnLoad | undefined
   /** Receives durations that include the wait for a connection. */

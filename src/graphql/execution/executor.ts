@@ -64,14 +64,14 @@ export interface Executor {
    * Parses and validates a document, and computes its cost, or returns it from the cache.
    * @throws {AdmissionQueueFull} if too many other documents wait for preparation
    */
-  prepare(text: string, request: RequestContext): PreparedDocument | Promise<PreparedDocument>
+  prepare(text: string, requestContext: RequestContext): PreparedDocument | Promise<PreparedDocument>
   /**
    * Runs an operation of a valid document, after admission. Its data is a {@link JsonText} if the compiled operation
    * ran.
    * @throws {AdmissionQueueFull} if too many other operations wait
    * @throws {ReadCancelled} if the request is cancelled while it waits
    */
-  run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult>
+  run(prepared: PreparedDocument, params: OperationParams, requestContext: RequestContext): Promise<ExecutionResult>
   /**
    * Runs a document of the gateway itself, which is prepared once and never evicted.
    * @param event of a subscription, which is run for this event
@@ -80,7 +80,7 @@ export interface Executor {
   runFixed(
     document: FixedDocument,
     variables: Variables,
-    request: RequestContext,
+    requestContext: RequestContext,
     event?: OperationParams['event'],
   ): Promise<ExecutedDocument>
   /**
@@ -90,7 +90,7 @@ export interface Executor {
   checkSubscription(
     prepared: PreparedDocument,
     params: OperationParams,
-    request: RequestContext,
+    requestContext: RequestContext,
   ): Promise<SubscriptionCheck>
 }
 
@@ -138,16 +138,20 @@ class OperationExecutor implements Executor {
     return text.length > countedCharacters ? maxTokens : Math.min(countTokens(text, maxTokens), maxTokens)
   }
 
-  async run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult> {
-    const checked = await this.#checks.check(prepared, params, request, this.#limits.cost)
+  async run(
+    prepared: PreparedDocument,
+    params: OperationParams,
+    requestContext: RequestContext,
+  ): Promise<ExecutionResult> {
+    const checked = await this.#checks.check(prepared, params, requestContext, this.#limits.cost)
     if (checked.errors !== undefined) return checked
-    return this.#admitAndRun(checked, params, request)
+    return this.#admitAndRun(checked, params, requestContext)
   }
 
   async runFixed(
     document: FixedDocument,
     variables: Variables,
-    request: RequestContext,
+    requestContext: RequestContext,
     event?: OperationParams['event'],
   ): Promise<ExecutedDocument> {
     const operation = this.#fixed.get(document) ?? this.#prepareFixed(document)
@@ -155,10 +159,10 @@ class OperationExecutor implements Executor {
     const params = { variables, body: document, event }
     const { data, errors } =
       error === undefined
-        ? await this.#admitAndRun({ operation, coerced, cost: operation.costOf(coerced).cost }, params, request)
+        ? await this.#admitAndRun({ operation, coerced, cost: operation.costOf(coerced).cost }, params, requestContext)
         : { data: null, errors: [error] }
     if (errors !== undefined) {
-      return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, request.report)) }
+      return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, requestContext.report)) }
     }
     if (!(data instanceof JsonText))
       throw new Error('An operation of the gateway itself was not answered by its compiled form.')
@@ -168,11 +172,11 @@ class OperationExecutor implements Executor {
   async checkSubscription(
     prepared: PreparedDocument,
     params: OperationParams,
-    request: RequestContext,
+    requestContext: RequestContext,
   ): Promise<SubscriptionCheck> {
     // The operation of a subscription runs for each event.
     const maxCost = Math.min(this.#limits.cost, subscriptionLimits.cost)
-    const checked = await this.#checks.check(prepared, params, request, maxCost)
+    const checked = await this.#checks.check(prepared, params, requestContext, maxCost)
     if (checked.errors !== undefined) return checked
     const field = checked.operation.subscribedField(checked.coerced)
     return field === null ? { errors: [noStream()] } : { field, variables: checked.coerced }
@@ -190,19 +194,21 @@ class OperationExecutor implements Executor {
   async #admitAndRun(
     { operation, coerced, cost }: RunnableOperation,
     params: OperationParams,
-    request: RequestContext,
+    requestContext: RequestContext,
   ): Promise<ExecutionResult> {
     const kind = operation.definition.operation
     if (kind === OperationTypeNode.MUTATION) return { errors: [noMutation()] }
     if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }
-    const { sender, signal } = request
+    const { sender, signal } = requestContext
     // The context is created after admission: a waiting operation holds no loaders.
     const work = (): Promise<ExecutionResult> =>
-      this.#runConsistently(request, (context) => operation.run(coerced, params, context, request, this.#fallbacks))
+      this.#runConsistently(requestContext, (context) =>
+        operation.run(coerced, params, context, requestContext, this.#fallbacks),
+      )
     const ticket = { cost, sender, signal }
     const isCheap = cost <= admissionLimits.cheapCost
     const result = await (isCheap ? this.#admission.runCheap(work, ticket) : this.#admission.runExpensive(work, ticket))
-    if (result.errors !== undefined && request.origin !== undefined) request.origin.isCacheable = false
+    if (result.errors !== undefined && requestContext.origin !== undefined) requestContext.origin.isCacheable = false
     result.extensions = { cost: { figure: cost, most: this.#limits.cost } }
     return result
   }

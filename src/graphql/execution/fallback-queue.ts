@@ -38,11 +38,11 @@ export class FallbackQueue {
    */
   async run<Result>(
     reason: FallbackReason,
-    request: Pick<RequestContext, 'sender' | 'signal'>,
+    requestContext: Pick<RequestContext, 'sender' | 'signal'>,
     execute: () => Result | Promise<Result>,
   ): Promise<Result> {
     this.#onFallback?.(reason)
-    await this.#lines[reason].turn(request)
+    await this.#lines[reason].turn(requestContext)
     const since = performance.now()
     const running = (async () => execute())()
     void this.#pauseAfter(reason, performance.now() - since)

@@ -42,7 +42,7 @@ export class OperationChecks {
   async check(
     prepared: PreparedDocument,
     { operationName, variables }: SentParams,
-    request: RequestContext,
+    requestContext: RequestContext,
     maxCost: number,
   ): Promise<CheckedOperation> {
     const operation = prepared.select(operationName)
@@ -50,7 +50,7 @@ export class OperationChecks {
     const extent = checkVariables(variables, this.#limits)
     const sizeError = operation.sizeError ?? extent.error
     if (sizeError !== null) return { errors: [sizeError] }
-    const { coerced, error } = await this.#coerce(operation, variables, extent.values, request)
+    const { coerced, error } = await this.#coerce(operation, variables, extent.values, requestContext)
     if (error !== undefined) return { errors: [error] }
     const nullRefusal = nullError(operation.nullableVariables, coerced)
     if (nullRefusal !== null) return { errors: [nullRefusal] }

@@ -135,8 +135,8 @@ export class PreparedOperation {
   async run(
     coerced: Variables,
     { variables, body, event }: RunParams,
-    contextValue: ResolverContext,
-    request: Pick<RequestContext, 'sender' | 'signal'>,
+    context: ResolverContext,
+    requestContext: Pick<RequestContext, 'sender' | 'signal'>,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
     const compiled = this.compiledFor(coerced, body)
@@ -145,18 +145,18 @@ export class PreparedOperation {
       event === undefined ? responseCharacters : Math.min(responseCharacters, subscriptionLimits.responseCharacters)
     if (compiled !== null) {
       try {
-        const data: object = await compiled.run(event?.value, contextValue, coerced, maxCharacters)
+        const data: object = await compiled.run(event?.value, context, coerced, maxCharacters)
         return { data: data as Record<string, unknown> }
       } catch (error) {
-        if (request.signal?.aborted === true) throw error
+        if (requestContext.signal?.aborted === true) throw error
         if (error instanceof TooLong) return { errors: [tooLongResponse(error.characters, maxCharacters)] }
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
-    const result = await fallbacks.run(compiled === null ? 'not compiled' : 'error', request, () =>
-      execute({ ...args, variableValues: variables, contextValue }),
+    const result = await fallbacks.run(compiled === null ? 'not compiled' : 'error', requestContext, () =>
+      execute({ ...args, variableValues: variables, contextValue: context }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.
     if (compiled !== null && body !== undefined && result.errors === undefined)

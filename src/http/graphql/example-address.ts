@@ -35,8 +35,8 @@ export function exampleAddresses({ executor, isOpen, report }: ExampleAddressOpt
     return lookupName
   }
   const find = async (signal: Canceller): Promise<string | null> => {
-    const context = { report: reportHere, sender: lookupName, signal }
-    const { body } = await executor.runFixed(mostValuable, {}, context)
+    const requestContext = { report: reportHere, sender: lookupName, signal }
+    const { body } = await executor.runFixed(mostValuable, {}, requestContext)
     const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
     return vault?.address ?? null
   }

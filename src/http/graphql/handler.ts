@@ -8,12 +8,12 @@ import type { TextResponse } from '../../rest/problem.ts'
 import type { Exchange } from '../middleware.ts'
 import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
-import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
+import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { acceptedMediaType, type MediaType, parseJsonPost, runJsonPost } from './json-post.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
 import { explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
 
-export type GraphqlPlugin = Plugin<GatewayContext, GatewayContext>
+export type GraphqlPlugin = Plugin<YogaContext, YogaContext>
 
 export interface GraphqlOptions {
   readonly schema: GraphQLSchema
@@ -36,7 +36,7 @@ const sentHeaders: ReadonlySet<string> = new Set(['content-type', 'retry-after']
 /** Creates the handler of /graphql: GraphQL over HTTP by Yoga. */
 export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   const { schema, executor, admission, plugins, findDocument } = graphqlOptions
-  const options: YogaServerOptions<GatewayContext, object> = {
+  const options: YogaServerOptions<YogaContext, object> = {
     schema,
     graphqlEndpoint: graphqlPath,
     plugins: [syntaxPlugin, ...plugins, executorPlugin(executor, findDocument), resultPlugin],
@@ -65,16 +65,16 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   async function byYoga(
     { request, body }: Exchange,
     mediaType: MediaType,
-    serverContext: GatewayContext,
+    yogaContext: YogaContext,
   ): Promise<TextResponse> {
     const params = parseJsonPost(request, body)
     const { yoga, jsonRequest } = await loading
-    if (params !== null) return runJsonPost(yoga, { params, mediaType }, jsonRequest, serverContext)
+    if (params !== null) return runJsonPost(yoga, { params, mediaType }, jsonRequest, yogaContext)
     const { method, target } = request
     // Yoga would ignore weights, and send results as events or in parts to clients that accept these.
     const headers = { ...request.headerRecord(), accept: mediaType }
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
-    const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), serverContext)
+    const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), yogaContext)
     // Yoga receives only GET and POST, of which it refuses a mutation by GET.
     if (response.status === 405) return mutationByGet()
     // Yoga's own Headers keep the case in which a name was set.
@@ -87,31 +87,35 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
    * Parses and runs a request. A long body waits for admission, and counts there by its size until it is parsed: the executor's
    * plugin then calls `onParsed`. A request that is refused before that counts until it is answered.
    */
-  function parseAndRun(exchange: Exchange, mediaType: MediaType, context: RequestContext): Promise<TextResponse> {
-    const { sender, signal } = context
+  function parseAndRun(
+    exchange: Exchange,
+    mediaType: MediaType,
+    requestContext: RequestContext,
+  ): Promise<TextResponse> {
+    const { sender, signal } = requestContext
     const cost = exchange.body.length * preparationCosts.bodyByte
     if (cost <= admissionLimits.shortPreparation) {
-      return byYoga(exchange, mediaType, { context, onParsed: () => undefined })
+      return byYoga(exchange, mediaType, { requestContext, onParsed: () => undefined })
     }
     return new Promise((resolve, reject) => {
       const parsing = (): Promise<void> =>
         new Promise((onParsed) => {
-          byYoga(exchange, mediaType, { context, onParsed }).then(resolve, reject).finally(onParsed)
+          byYoga(exchange, mediaType, { requestContext, onParsed }).then(resolve, reject).finally(onParsed)
         })
       admission.prepare(parsing, { cost, sender, signal }).catch(reject)
     })
   }
 
-  async function negotiated(exchange: Exchange, context: RequestContext): Promise<TextResponse> {
+  async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request.method)
     const mediaType = acceptedMediaType(request.header('accept'))
-    return mediaType === null ? notAcceptable() : parseAndRun(exchange, mediaType, context)
+    return mediaType === null ? notAcceptable() : parseAndRun(exchange, mediaType, requestContext)
   }
 
   // The media type is negotiated, and a browser gets GraphiQL's page: caches must store the variants separately.
-  return async (exchange, context) => {
-    const { headers, ...response } = await negotiated(exchange, context)
+  return async (exchange, requestContext) => {
+    const { headers, ...response } = await negotiated(exchange, requestContext)
     return { ...response, headers: { ...headers, vary: 'accept' } }
   }
 }

@@ -6,12 +6,13 @@ import { publicError } from '../../graphql/execution/errors.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { inOrderOfQuality, isRefused } from '../middleware/content-negotiation.ts'
+import type { YogaContext } from './plugins.ts'
 
 /** The method of Yoga that runs parameters through all its hooks, without a Request or a Response. */
-export interface ParamsRunner<ServerContext> {
+export interface ParamsRunner {
   getResultForParams(
     input: { readonly params: GraphQLParams; readonly request: Request },
-    context: ServerContext,
+    yogaContext: YogaContext,
   ): unknown
 }
 
@@ -75,23 +76,23 @@ export function objectIn(body: Buffer): GraphQLParams | null {
  * Runs the parameters through Yoga's hooks and serializes the result. The response equals Yoga's for the same request,
  * without creating a Request and a Response, which takes as much time as a cached read.
  */
-export async function runJsonPost<ServerContext extends { readonly context: RequestContext }>(
-  yoga: ParamsRunner<ServerContext>,
+export async function runJsonPost(
+  yoga: ParamsRunner,
   { params, mediaType }: JsonPost,
   request: Request,
-  serverContext: ServerContext,
+  yogaContext: YogaContext,
 ): Promise<TextResponse> {
-  return formatGraphqlResult(await resultOf(yoga, params, request, serverContext), mediaType, serverContext.context)
+  return formatGraphqlResult(await resultOf(yoga, params, request, yogaContext), mediaType, yogaContext.requestContext)
 }
 
 /** Converts a result into its response, with errors in their public form. */
 export function formatGraphqlResult(
   result: ExecutionResult,
   mediaType: MediaType,
-  context: RequestContext,
+  requestContext: RequestContext,
 ): TextResponse {
-  const errors = result.errors?.map((error) => publicError(error, context.report))
-  if (errors !== undefined && context.origin !== undefined) context.origin.isCacheable = false
+  const errors = result.errors?.map((error) => publicError(error, requestContext.report))
+  if (errors !== undefined && requestContext.origin !== undefined) requestContext.origin.isCacheable = false
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)
   return {
     status,
@@ -100,14 +101,14 @@ export function formatGraphqlResult(
   }
 }
 
-async function resultOf<ServerContext>(
-  yoga: ParamsRunner<ServerContext>,
+async function resultOf(
+  yoga: ParamsRunner,
   params: GraphQLParams,
   request: Request,
-  serverContext: ServerContext,
+  yogaContext: YogaContext,
 ): Promise<ExecutionResult> {
   try {
-    return (await yoga.getResultForParams({ params, request }, serverContext)) as ExecutionResult
+    return (await yoga.getResultForParams({ params, request }, yogaContext)) as ExecutionResult
   } catch (error) {
     return { errors: [error as GraphQLError] }
   }

@@ -7,9 +7,9 @@ import type { Executor } from '../../graphql/execution/executor.ts'
 import type { PreparedDocument } from '../../graphql/execution/operation-cache.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
 
-/** Yoga's server context: the request, as the gateway's own plugins need it. */
-export interface GatewayContext {
-  readonly context: RequestContext
+/** Context of Yoga's hooks, which Yoga names server context: the request, as the gateway's own plugins need it. */
+export interface YogaContext {
+  readonly requestContext: RequestContext
   /** Called when the parameters of the request are parsed. */
   readonly onParsed: () => void
   /** The prepared document of the request. */
@@ -20,7 +20,7 @@ export interface GatewayContext {
  * Reports invalid JSON as a client error: Yoga reports it as a server error if it is in the query string, and with the
  * JavaScript engine's message if it is in the body.
  */
-export const syntaxPlugin: Plugin<GatewayContext, GatewayContext> = {
+export const syntaxPlugin: Plugin<YogaContext, YogaContext> = {
   onRequestParse: ({ requestParser, setRequestParser }) => {
     if (requestParser === undefined) return
     setRequestParser(async (request) => {
@@ -47,15 +47,15 @@ function badRequest(message: string): GraphQLError {
 export function executorPlugin(
   executor: Executor,
   findDocument: PersistedOperations,
-): Plugin<GatewayContext, GatewayContext> {
+): Plugin<YogaContext, YogaContext> {
   return {
-    async onParams({ params, setParams, context }) {
-      context.onParsed()
+    async onParams({ params, setParams, context: yogaContext }) {
+      yogaContext.onParsed()
       const asked = findDocument(params)
       // Yoga refuses a query that is not a string, as GraphQL over HTTP specifies.
       if (asked === null) return
-      const prepared = await executor.prepare(asked.text, context.context)
-      context.prepared = prepared
+      const prepared = await executor.prepare(asked.text, yogaContext.requestContext)
+      yogaContext.prepared = prepared
       if (prepared.errors.length === 0) asked.keep(prepared.text)
       if (params.query !== asked.text) setParams({ ...params, query: asked.text })
     },
@@ -68,22 +68,22 @@ export function executorPlugin(
           throw errors[0] ?? new GraphQLError('The document cannot be parsed.')
         })
     },
-    onValidate({ context, setResult }) {
-      if (context.prepared !== undefined) setResult(context.prepared.errors)
+    onValidate({ context: { prepared }, setResult }) {
+      if (prepared !== undefined) setResult(prepared.errors)
     },
     // The executor refuses a subscription here: `live/` starts the streams.
     onSubscribe({ args, setSubscribeFn }) {
-      const { context, prepared } = args.contextValue
+      const { requestContext, prepared } = args.contextValue
       if (prepared === undefined) return
       setSubscribeFn(({ operationName, variableValues }: ExecutionArgs) =>
-        executor.run(prepared, { operationName, variables: variableValues }, context),
+        executor.run(prepared, { operationName, variables: variableValues }, requestContext),
       )
     },
     onExecute({ args, setExecuteFn }) {
-      const { context, prepared } = args.contextValue
+      const { requestContext, prepared } = args.contextValue
       if (prepared === undefined) return
       setExecuteFn(({ operationName, variableValues }: ExecutionArgs) =>
-        executor.run(prepared, { operationName, variables: variableValues }, context),
+        executor.run(prepared, { operationName, variables: variableValues }, requestContext),
       )
     },
   }
@@ -93,13 +93,13 @@ export function executorPlugin(
  * Masks internal errors, and serializes results with exact numbers, for requests that Yoga reads itself; `runJsonPost`
  * does the same for a POST in JSON, whose results pass no such hook.
  */
-export const resultPlugin: Plugin<GatewayContext, GatewayContext> = {
+export const resultPlugin: Plugin<YogaContext, YogaContext> = {
   onResultProcess: (hook) => {
     const { result } = hook
     if (!isResult(result)) return
-    const { context } = hook.serverContext
-    const errors = result.errors?.map((error) => publicError(error, context.report))
-    if (errors !== undefined && context.origin !== undefined) context.origin.isCacheable = false
+    const { requestContext } = hook.serverContext
+    const errors = result.errors?.map((error) => publicError(error, requestContext.report))
+    if (errors !== undefined && requestContext.origin !== undefined) requestContext.origin.isCacheable = false
     hook.setResult({ ...result, ...(errors && { errors }), stringify: resultText })
   },
 }

@@ -52,8 +52,8 @@ test('the snapshot of an operation whose long read failed is one of long reads',
       return Promise.reject(new Error('the snapshot'))
     },
   })
-  const request = { sender: 'a', report: () => undefined } as unknown as RequestContext
-  const run = runConsistently(request, async ({ reader }) => {
+  const requestContext = { sender: 'a', report: () => undefined } as unknown as RequestContext
+  const run = runConsistently(requestContext, async ({ reader }) => {
     await Promise.all([1, 2].map(() => reader.query({ name: 'short', text: '', dependsOn: 'all vaults' }, [])))
     await reader.query(failing, [])
   })

@@ -25,7 +25,7 @@ function recording() {
   return { executor: createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently }), asked }
 }
 
-const request = { report: String, sender: 'one' }
+const requestContext = { report: String, sender: 'one' }
 
 /** A page of vaults: each costs as much as it has fields. */
 const page =
@@ -33,9 +33,9 @@ const page =
 
 test('an operation is admitted as cheap up to a cost, and as expensive beyond it', async () => {
   const { executor, asked } = recording()
-  const prepared = await executor.prepare(page, request)
+  const prepared = await executor.prepare(page, requestContext)
   for (let first = 1; first <= 200; first++) {
-    expect(await executor.run(prepared, { variables: { first } }, request)).not.toHaveProperty('errors')
+    expect(await executor.run(prepared, { variables: { first } }, requestContext)).not.toHaveProperty('errors')
   }
   const [preparation, ...operations] = asked
   expect(preparation?.kind).toBe('prepare')
@@ -48,18 +48,18 @@ test('an operation is admitted as cheap up to a cost, and as expensive beyond it
 
 test('the cost of an operation with variables is computed once in each run', async () => {
   const { executor } = recording()
-  const prepared = await executor.prepare(page, request)
+  const prepared = await executor.prepare(page, requestContext)
   const [operation] = prepared.operations
   if (operation === undefined) throw new Error('There is no operation.')
   const costOf = vi.spyOn(operation, 'costOf')
-  await executor.run(prepared, { variables: { first: 7 } }, request)
+  await executor.run(prepared, { variables: { first: 7 } }, requestContext)
   expect(costOf).toHaveBeenCalledTimes(1)
 })
 
 test('a document is prepared by its tokens, once', async () => {
   const { executor, asked } = recording()
-  const prepared = await executor.prepare('{ strategies { id } }', request)
-  expect(await executor.prepare('{ strategies { id } }', request)).toBe(prepared)
+  const prepared = await executor.prepare('{ strategies { id } }', requestContext)
+  expect(await executor.prepare('{ strategies { id } }', requestContext)).toBe(prepared)
   expect(asked).toEqual([{ kind: 'prepare', cost: 6 * preparationCosts.token, sender: 'one' }])
 })
 
@@ -69,18 +69,18 @@ test.each([
   ['lines', '\n'],
 ])('a long document of few tokens and many %s is prepared as one of the most tokens', async (_, filling) => {
   const { executor, asked } = recording()
-  await executor.prepare(`{ strategies { id } ${filling.repeat(10_000)}\n}`, request)
+  await executor.prepare(`{ strategies { id } ${filling.repeat(10_000)}\n}`, requestContext)
   expect(asked).toEqual([{ kind: 'prepare', cost: defaultQueryLimits.tokens * preparationCosts.token, sender: 'one' }])
 })
 
 test('many variables are coerced after admission, few at once', async () => {
   const { executor, asked } = recording()
   const owned = 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { nodes { address } } }'
-  const prepared = await executor.prepare(owned, request)
+  const prepared = await executor.prepare(owned, requestContext)
   const admitted = async (count: number): Promise<unknown> => {
     asked.length = 0
     const owner = Array.from({ length: count }, (_, at) => `0x${String(at).padStart(40, '0')}`)
-    await executor.run(prepared, { variables: { owner } }, request)
+    await executor.run(prepared, { variables: { owner } }, requestContext)
     return asked.filter(({ kind }) => kind === 'prepare').map(({ cost }) => cost)
   }
   const fewest = admissionLimits.shortPreparation / preparationCosts.variableValue

@@ -118,12 +118,12 @@ test('after introspection, preparation and expensive operations wait for as long
   const runConsistently = (_: unknown, work: (context: never) => unknown): Promise<never> =>
     Promise.resolve(work(undefined as never)) as Promise<never>
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently })
-  const request = { report: String, sender: 'one' }
+  const requestContext = { report: String, sender: 'one' }
   const prepared = await executor.prepare(
     '{ __schema { types { name description fields { name description type { name } args { name } } } } }',
-    request,
+    requestContext,
   )
-  const both = await Promise.all([1, 2].map(() => executor.run(prepared, {}, request)))
+  const both = await Promise.all([1, 2].map(() => executor.run(prepared, {}, requestContext)))
   expect(both.map(({ errors }) => errors)).toEqual([undefined, undefined])
   expect(pauses.length).toBeGreaterThanOrEqual(1)
   let isPrepared = false

@@ -85,7 +85,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   function invalid(argument: string, flaw: string): EncodedResponse {
     const extensions = { code: 'BAD_USER_INPUT', argument, http: { status: 400 } }
     const errors = [new GraphQLError(`${argument} ${flaw}`, { extensions })]
-    return new EncodedResponse(formatGraphqlResult({ errors }, eventMediaType, operations.context))
+    return new EncodedResponse(formatGraphqlResult({ errors }, eventMediaType, operations.requestContext))
   }
 
   /** Parses a request; a long body is parsed under admission control, with a cost in proportion to its size. */
@@ -126,7 +126,8 @@ function stateStreams({ limits, operations, connections, responses, evaluate, re
         evaluate({
           path: graphqlPath,
           key,
-          respond: (_, context) => operations.run(sent.query, { ...sent, event: { value: undefined } }, context),
+          respond: (_, requestContext) =>
+            operations.run(sent.query, { ...sent, event: { value: undefined } }, requestContext),
         }),
       frame: (body, version) => eventFrame({ event: 'next', id: version, data: body }),
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
@@ -167,8 +168,8 @@ function rowFormat(
     name: keyOf(sent, checked),
     sender,
     frame: async (row, signal) => {
-      const context = { ...operations.context, sender, signal }
-      const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, context)
+      const requestContext = { ...operations.requestContext, sender, signal }
+      const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, requestContext)
       if (status === 503) throw new RowNotReady('The row cannot be produced now.')
       return eventFrame({ event: 'next', id: row.cursor, data: body })
     },

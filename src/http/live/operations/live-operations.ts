@@ -27,7 +27,7 @@ export interface LiveOperations {
     exchange: Exchange,
   ): Promise<CheckedSubscription | TextResponse | null>
   /** Runs a subscription for an event. */
-  run(text: string, params: OperationParams, context: RequestContext): Promise<TextResponse>
+  run(text: string, params: OperationParams, requestContext: RequestContext): Promise<TextResponse>
   /**
    * Runs one of the gateway's own subscriptions for an event.
    * @returns JSON text of its body
@@ -36,7 +36,7 @@ export interface LiveOperations {
    */
   rowBody(document: FixedDocument, value: unknown, signal: Cancellation): Promise<string>
   /** Context of the work that all streams share. */
-  readonly context: RequestContext
+  readonly requestContext: RequestContext
 }
 
 const mediaType = 'application/graphql-response+json'
@@ -57,28 +57,29 @@ export function liveOperations(
     },
   }
 
-  async function run(text: string, params: OperationParams, context: RequestContext): Promise<TextResponse> {
-    const prepared = await executor.prepare(text, context)
+  async function run(text: string, params: OperationParams, requestContext: RequestContext): Promise<TextResponse> {
+    const prepared = await executor.prepare(text, requestContext)
     const { errors } = prepared
-    const result: ExecutionResult = errors.length > 0 ? { errors } : await executor.run(prepared, params, context)
-    return formatGraphqlResult(result, mediaType, context)
+    const result: ExecutionResult =
+      errors.length > 0 ? { errors } : await executor.run(prepared, params, requestContext)
+    return formatGraphqlResult(result, mediaType, requestContext)
   }
 
   return {
-    context: shared,
+    requestContext: shared,
     run,
 
     async checkSubscription(text, params, { sender, onDisconnect, trace: { report } }) {
       const signal = new Canceller()
       onDisconnect(() => signal.abort())
-      const context = { sender, report, signal }
+      const requestContext = { sender, report, signal }
       const refuse = (errors: readonly GraphQLError[]): TextResponse =>
-        formatGraphqlResult({ errors }, mediaType, context)
+        formatGraphqlResult({ errors }, mediaType, requestContext)
       try {
-        const prepared = await executor.prepare(text, context)
+        const prepared = await executor.prepare(text, requestContext)
         const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)
         if (operation?.definition.operation !== OperationTypeNode.SUBSCRIPTION) return null
-        const subscribed = await executor.checkSubscription(prepared, params, context)
+        const subscribed = await executor.checkSubscription(prepared, params, requestContext)
         return subscribed.errors === undefined
           ? { ...subscribed.field, variables: subscribed.variables }
           : refuse(subscribed.errors)
