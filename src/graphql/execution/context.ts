@@ -1,7 +1,12 @@
 import type { Cancellation } from '../../database/cancellation.ts'
 import type { CacheTag } from '../../database/commits/change-listener.ts'
 import type { Reader } from '../../database/database.ts'
-import type { ReportUnexpected } from './errors.ts'
+
+/**
+ * Reports an unexpected error, each error of a request once.
+ * @returns the request id, by which the operator finds it in the log
+ */
+export type ReportUnexpected = (error: unknown) => string
 
 /** The context of a request: its properties that the execution of operations needs. */
 export interface RequestContext {

@@ -4,12 +4,7 @@ import { ReadCancelled } from '../../database/errors.ts'
 import { DatabaseUnavailable } from '../../database/errors.ts'
 import { DomainError, HistoryNotKept } from '../../domain/errors.ts'
 import { AdmissionQueueFull } from './admission/admission-control.ts'
-
-/**
- * Reports an unexpected error, each error of a request once.
- * @returns the request id, by which the operator finds it in the log
- */
-export type ReportUnexpected = (error: unknown) => string
+import type { ReportUnexpected, RequestContext } from './context.ts'
 
 /** Returns the public message of an internal error. */
 export function masked(requestId: string): string {
@@ -28,11 +23,20 @@ const badRequest = { http: { status: 400, spec: true } }
 /** Extensions of a transient error: the restart of a database takes a few seconds. */
 const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
 
+/** Converts the errors of a result into their public form; a response with errors is not cached. */
+export function publicErrors(
+  errors: readonly GraphQLError[],
+  { report, origin }: RequestContext,
+): readonly GraphQLError[] {
+  if (origin !== undefined) origin.isCacheable = false
+  return errors.map((error) => publicError(error, report))
+}
+
 /**
  * Converts an error into its public form. A violated rule has its code and argument, an invalid query is unchanged, a
  * transient error has its own code; any other error is masked and reported to the operator.
  */
-export function publicError(error: unknown, report: ReportUnexpected): GraphQLError {
+function publicError(error: unknown, report: ReportUnexpected): GraphQLError {
   const at = error instanceof GraphQLError ? error : undefined
   if (at?.extensions['code'] === invalidCode) return clipped(at)
   const broken = causeOf(error)

@@ -8,7 +8,7 @@ import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
-import { noMutation, noStream, publicError } from './errors.ts'
+import { noMutation, noStream, publicErrors } from './errors.ts'
 import { FallbackQueue, type FallbackReason } from './fallback-queue.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
 import type { PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
@@ -67,7 +67,7 @@ export interface Executor {
   prepare(text: string, requestContext: RequestContext): PreparedDocument | Promise<PreparedDocument>
   /**
    * Runs an operation of a valid document, after admission. Its data is a {@link JsonText} if the compiled operation
-   * ran.
+   * ran; its errors are not public yet.
    * @throws {AdmissionQueueFull} if too many other operations wait
    * @throws {ReadCancelled} if the request is cancelled while it waits
    */
@@ -161,9 +161,7 @@ class OperationExecutor implements Executor {
       error === undefined
         ? await this.#admitAndRun({ operation, coerced, cost: operation.costOf(coerced).cost }, params, requestContext)
         : { data: null, errors: [error] }
-    if (errors !== undefined) {
-      return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, requestContext.report)) }
-    }
+    if (errors !== undefined) return { body: null, envelope: 'null', errors: publicErrors(errors, requestContext) }
     if (!(data instanceof JsonText))
       throw new Error('An operation of the gateway itself was not answered by its compiled form.')
     return { body: data.body, envelope: data.text }
@@ -208,7 +206,6 @@ class OperationExecutor implements Executor {
     const ticket = { cost, sender, signal }
     const isCheap = cost <= admissionLimits.cheapCost
     const result = await (isCheap ? this.#admission.runCheap(work, ticket) : this.#admission.runExpensive(work, ticket))
-    if (result.errors !== undefined && requestContext.origin !== undefined) requestContext.origin.isCacheable = false
     result.extensions = { cost: { figure: cost, most: this.#limits.cost } }
     return result
   }

@@ -2,7 +2,7 @@ import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from 'graph
 import type { GraphQLParams } from 'graphql-yoga'
 import type { TextResponse } from '../../rest/problem.ts'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'
-import { publicError } from '../../graphql/execution/errors.ts'
+import { publicErrors } from '../../graphql/execution/errors.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { inOrderOfQuality, isRefused } from '../middleware/content-negotiation.ts'
@@ -91,8 +91,7 @@ export function formatGraphqlResult(
   mediaType: MediaType,
   requestContext: RequestContext,
 ): TextResponse {
-  const errors = result.errors?.map((error) => publicError(error, requestContext.report))
-  if (errors !== undefined && requestContext.origin !== undefined) requestContext.origin.isCacheable = false
+  const errors = result.errors && publicErrors(result.errors, requestContext)
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)
   return {
     status,

@@ -2,7 +2,7 @@ import { type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
-import { publicError } from '../../graphql/execution/errors.ts'
+import { publicErrors } from '../../graphql/execution/errors.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { PreparedDocument } from '../../graphql/execution/operation-cache.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
@@ -72,22 +72,20 @@ export function executorPlugin(
       if (prepared !== undefined) setResult(prepared.errors)
     },
     // The executor refuses a subscription here: `live/` starts the streams.
-    onSubscribe({ args, setSubscribeFn }) {
-      const { requestContext, prepared } = args.contextValue
-      if (prepared === undefined) return
-      setSubscribeFn(({ operationName, variableValues }: ExecutionArgs) =>
-        executor.run(prepared, { operationName, variables: variableValues }, requestContext),
-      )
-    },
-    onExecute({ args, setExecuteFn }) {
-      const { requestContext, prepared } = args.contextValue
-      if (prepared === undefined) return
-      setExecuteFn(({ operationName, variableValues }: ExecutionArgs) =>
-        executor.run(prepared, { operationName, variables: variableValues }, requestContext),
-      )
-    },
+    onSubscribe: ({ args, setSubscribeFn }) => runByExecutor(args.contextValue, setSubscribeFn),
+    onExecute: ({ args, setExecuteFn }) => runByExecutor(args.contextValue, setExecuteFn),
+  }
+
+  function runByExecutor({ prepared, requestContext }: YogaContext, setRun: (run: RunOperation) => void): void {
+    if (prepared === undefined) return
+    setRun(({ operationName, variableValues }) =>
+      executor.run(prepared, { operationName, variables: variableValues }, requestContext),
+    )
   }
 }
+
+/** Runs an operation in place of graphql-js' `execute` or `subscribe`. */
+type RunOperation = (args: ExecutionArgs) => Promise<ExecutionResult>
 
 /**
  * Masks internal errors, and serializes results with exact numbers, for requests that Yoga reads itself; `runJsonPost`
@@ -97,9 +95,7 @@ export const resultPlugin: Plugin<YogaContext, YogaContext> = {
   onResultProcess: (hook) => {
     const { result } = hook
     if (!isResult(result)) return
-    const { requestContext } = hook.serverContext
-    const errors = result.errors?.map((error) => publicError(error, requestContext.report))
-    if (errors !== undefined && requestContext.origin !== undefined) requestContext.origin.isCacheable = false
+    const errors = result.errors && publicErrors(result.errors, hook.serverContext.requestContext)
     hook.setResult({ ...result, ...(errors && { errors }), stringify: resultText })
   },
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ReportUnexpected } from '../../graphql/execution/errors.ts'
+import type { ReportUnexpected } from '../../graphql/execution/context.ts'
 import { findRoute } from '../../rest/handler.ts'
 import { liveRoutes } from '../../rest/live-routes.ts'
 import { graphqlPath } from '../graphql/path.ts'
