@@ -1,5 +1,5 @@
 import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
-import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
+import { preparationCosts, type QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { NetworkOf } from './admission/fair-queue.ts'
@@ -203,9 +203,7 @@ class OperationExecutor implements Executor {
       this.#runConsistently(requestContext, (context) =>
         operation.run(coerced, params, context, requestContext, this.#fallbacks),
       )
-    const ticket = { cost, sender, signal }
-    const isCheap = cost <= admissionLimits.cheapCost
-    const result = await (isCheap ? this.#admission.runCheap(work, ticket) : this.#admission.runExpensive(work, ticket))
+    const result = await this.#admission.run(work, { cost, sender, signal })
     result.extensions = { cost: { figure: cost, most: this.#limits.cost } }
     return result
   }

@@ -10,14 +10,13 @@ type Kind = Exclude<keyof AdmissionControl, 'pause'>
 function recording() {
   const asked: { readonly kind: Kind; readonly cost: number; readonly sender: string }[] = []
   const admit =
-    (kind: Kind): AdmissionControl['runCheap'] =>
+    (kind: Kind): AdmissionControl['run'] =>
     async (work, { cost, sender }) => {
       asked.push({ kind, cost, sender })
       return work()
     }
   const admission = {
-    runCheap: admit('runCheap'),
-    runExpensive: admit('runExpensive'),
+    run: admit('run'),
     prepare: admit('prepare'),
     pause: () => Promise.resolve(),
   }
@@ -31,7 +30,7 @@ const requestContext = { report: String, sender: 'one' }
 const page =
   'query ($first: Int!) { vaults(first: $first) { nodes { address positions { inRange } events(first: 20) { nodes { ts } } } } }'
 
-test('an operation is admitted as cheap up to a cost, and as expensive beyond it', async () => {
+test('an operation is admitted by its cost, for its sender', async () => {
   const { executor, asked } = recording()
   const prepared = await executor.prepare(page, requestContext)
   for (let first = 1; first <= 200; first++) {
@@ -40,10 +39,11 @@ test('an operation is admitted as cheap up to a cost, and as expensive beyond it
   const [preparation, ...operations] = asked
   expect(preparation?.kind).toBe('prepare')
   expect(operations).toHaveLength(200)
-  for (const { kind, cost, sender } of operations) {
-    expect([cost, kind, sender]).toEqual([cost, cost <= admissionLimits.cheapCost ? 'runCheap' : 'runExpensive', 'one'])
-  }
-  expect(new Set(operations.map(({ kind }) => kind))).toEqual(new Set(['runCheap', 'runExpensive']))
+  const [operation] = prepared.operations
+  operations.forEach((one, index) => {
+    expect(one).toEqual({ kind: 'run', cost: operation?.costOf({ first: index + 1 }).cost, sender: 'one' })
+  })
+  expect(new Set(operations.map(({ cost }) => cost)).size).toBe(200)
 })
 
 test('the cost of an operation with variables is computed once in each run', async () => {

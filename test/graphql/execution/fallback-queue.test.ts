@@ -107,8 +107,7 @@ test('after introspection, preparation and expensive operations wait for as long
   const pauses: number[] = []
   const own = createAdmissionControl(admissionLimits)
   const admission: AdmissionControl = {
-    runCheap: (work, ticket) => own.runCheap(work, ticket),
-    runExpensive: (work, ticket) => own.runExpensive(work, ticket),
+    run: (work, ticket) => own.run(work, ticket),
     prepare: (work, ticket) => own.prepare(work, ticket),
     pause: (milliseconds) => {
       pauses.push(milliseconds)

@@ -13,8 +13,7 @@ const unused = (): never => {
 test('the preparation of a subscription is cancelled when its client leaves', async () => {
   const tickets: Ticket[] = []
   const admission = {
-    runCheap: unused,
-    runExpensive: unused,
+    run: unused,
     pause: unused,
     prepare: (_: unknown, ticket: Ticket): Promise<never> => {
       tickets.push(ticket)

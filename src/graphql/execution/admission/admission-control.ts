@@ -29,18 +29,13 @@ export interface Ticket {
  */
 export interface AdmissionControl {
   /**
-   * Runs cheap work: immediately within the limit on running cheap work, or if the work is short and its sender's
-   * network has little short work running. Other work waits.
+   * Runs an operation. Cheap work, by its cost, runs immediately within the limit on running cheap work, or if it is short
+   * and its sender's network has little short work running; other cheap work waits. Expensive work runs when no cheap work
+   * runs, or when it has yielded to cheap work for `yieldMilliseconds`.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
-  runCheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
-  /**
-   * Runs expensive work when no cheap work runs, or when it has yielded to cheap work for `yieldMilliseconds`.
-   * @throws {ReadCancelled} if its signal is aborted while it waits
-   * @throws {AdmissionQueueFull}
-   */
-  runExpensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
+  run<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /**
    * Runs work that takes CPU time before a query can run: parsing, validation, coercion. Short work runs immediately;
    * longer work is limited in each iteration of the event loop, so that requests without preparation are not delayed.
@@ -54,6 +49,8 @@ export interface AdmissionControl {
 
 /** Limits of admission control. Costs are those of tickets: query costs, but for preparation. */
 export interface AdmissionOptions {
+  /** Maximum cost of cheap work; other work of operations is expensive. */
+  readonly cheapCost: number
   /** Maximum total cost of running expensive work, unless it is a single piece. */
   readonly maxExpensive: number
   /** Maximum total cost of running cheap work, excluding short work that did not wait, unless it is a single piece. */
@@ -99,8 +96,9 @@ class WorkAdmission implements AdmissionControl {
     this.#short = new ShortWork(options)
   }
 
-  async runCheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
+  async run<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
     const { cost, sender } = ticket
+    if (cost > this.#options.cheapCost) return this.#queued(this.#expensive, work, ticket)
     const client = this.#networkOf(sender) ?? sender
     // Short work does not count for the limit of longer work, which many senders could otherwise delay.
     const isShort = this.#short.begin(client, cost)
@@ -112,10 +110,6 @@ class WorkAdmission implements AdmissionControl {
       else this.#cheap.running -= cost
       if (this.#cheap.waiting.size > 0 || this.#expensive.waiting.size > 0) setImmediate(this.#admit)
     }
-  }
-
-  runExpensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
-    return this.#queued(this.#expensive, work, ticket)
   }
 
   async prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {

@@ -8,6 +8,7 @@ import {
 
 const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const options = {
+  cheapCost: 50,
   maxExpensive: 100,
   maxCheap: 100,
   shortCost: 10,
@@ -17,18 +18,26 @@ const options = {
   yieldMilliseconds: 20,
   maxWaiting: 100,
 }
+/** All operations are of one class. */
+const onlyCheap = { ...options, cheapCost: Infinity }
+const onlyExpensive = { ...options, cheapCost: 0 }
+const kinds = [
+  ['cheap work', 'run', onlyCheap],
+  ['expensive work', 'run', onlyExpensive],
+  ['preparation', 'prepare', options],
+] as const
 const sender = 'a'
 const short = { cost: 10, sender }
 const whole = { cost: 100, sender }
 
-test.each(['runExpensive', 'runCheap', 'prepare'] as const)(
-  'long work by %s costs no more than its bound at once, or is one alone, and begins in order',
-  async (kind) => {
+test.each(kinds)(
+  '%s that is long costs no more than its bound at once, or is one alone, and begins in order',
+  async (_, kind, ofKind) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ cost: fc.integer({ min: 11, max: 150 }), rounds: fc.nat(3) }), { maxLength: 20 }),
         async (works) => {
-          const admission = createAdmissionControl(options)
+          const admission = createAdmissionControl(ofKind)
           const running = new Set<number>()
           const begun: number[] = []
           const all = works.map(({ cost, rounds }, index) =>
@@ -53,12 +62,25 @@ test.each(['runExpensive', 'runCheap', 'prepare'] as const)(
   },
 )
 
+test('an operation is cheap up to a cost, and expensive beyond it', async () => {
+  const admission = createAdmissionControl({ ...options, yieldMilliseconds: 60_000 })
+  const begun: number[] = []
+  let end: () => void = () => undefined
+  const first = admission.run(() => new Promise<void>((resolve) => (end = resolve)), short)
+  const all = [51, 50].map((cost) => admission.run(() => begun.push(cost), { cost, sender }))
+  await passed()
+  expect(begun).toEqual([50])
+  end()
+  await Promise.all([first, ...all])
+  expect(begun).toEqual([50, 51])
+})
+
 test('short work of one sender runs at once up to its share, and short work of another beyond it', async () => {
-  const admission = createAdmissionControl(options)
+  const admission = createAdmissionControl(onlyCheap)
   const begun: string[] = []
   const ends: (() => void)[] = []
   const begin = (name: string, of: string, cost = 10): Promise<void> =>
-    admission.runCheap(() => new Promise<void>((end) => (begun.push(name), ends.push(end))), { cost, sender: of })
+    admission.run(() => new Promise<void>((end) => (begun.push(name), ends.push(end))), { cost, sender: of })
   const all = [begin('long', 'a', 100), ...[1, 2, 3, 4, 5].map((at) => begin(`a${at}`, 'a')), begin('b1', 'b')]
   await passed()
   expect(begun).toEqual(['long', 'a1', 'a2', 'a3', 'b1'])
@@ -71,13 +93,13 @@ test('short work of one sender runs at once up to its share, and short work of a
 })
 
 test('longer cheap work begins, however many senders have short work that runs', async () => {
-  const admission = createAdmissionControl(options)
+  const admission = createAdmissionControl(onlyCheap)
   const ends: (() => void)[] = []
   const work = (): Promise<void> => new Promise((end) => void ends.push(end))
-  const shorts = Array.from({ length: 20 }, (_, at) => admission.runCheap(work, { cost: 10, sender: `s${at}` }))
+  const shorts = Array.from({ length: 20 }, (_, at) => admission.run(work, { cost: 10, sender: `s${at}` }))
   await passed()
   let isBegun = false
-  await admission.runCheap(() => void (isBegun = true), { cost: 90, sender })
+  await admission.run(() => void (isBegun = true), { cost: 90, sender })
   expect(isBegun).toBe(true)
   for (const end of ends) end()
   await Promise.all(shorts)
@@ -86,12 +108,12 @@ test('longer cheap work begins, however many senders have short work that runs',
 test('cheap and short work runs at once, and expensive work lets it go first', async () => {
   const admission = createAdmissionControl({ ...options, yieldMilliseconds: 60_000 })
   const order: string[] = []
-  const first = admission.runExpensive(() => passed(5), whole)
-  const cheap = admission.runCheap(async () => {
+  const first = admission.run(() => passed(5), whole)
+  const cheap = admission.run(async () => {
     await passed(15)
     order.push('cheap')
   }, short)
-  const second = admission.runExpensive(() => order.push('expensive'), whole)
+  const second = admission.run(() => order.push('expensive'), whole)
   await Promise.all([first, cheap, second])
   expect(order).toEqual(['cheap', 'expensive'])
 })
@@ -99,10 +121,10 @@ test('cheap and short work runs at once, and expensive work lets it go first', a
 test('but not for long, however much cheap work there is', async () => {
   const admission = createAdmissionControl(options)
   let isOver = false
-  const cheap = admission.runCheap(async () => {
+  const cheap = admission.run(async () => {
     while (!isOver) await passed()
   }, short)
-  expect(await admission.runExpensive(() => 'it runs', whole)).toBe('it runs')
+  expect(await admission.run(() => 'it runs', whole)).toBe('it runs')
   isOver = true
   await cheap
 })
@@ -111,9 +133,9 @@ test('what is given up while it waits does not run, and lets the next one', asyn
   const admission = createAdmissionControl(options)
   const gone = new AbortController()
   const ran: string[] = []
-  const first = admission.runExpensive(() => passed(), whole)
-  const second = admission.runExpensive(() => ran.push('second'), { ...whole, signal: gone.signal })
-  const third = admission.runExpensive(() => ran.push('third'), whole)
+  const first = admission.run(() => passed(), whole)
+  const second = admission.run(() => ran.push('second'), { ...whole, signal: gone.signal })
+  const third = admission.run(() => ran.push('third'), whole)
   gone.abort()
   await expect(second).rejects.toBeInstanceOf(ReadCancelled)
   await Promise.all([first, third])
@@ -122,18 +144,18 @@ test('what is given up while it waits does not run, and lets the next one', asyn
 
 test('work that fails gives its turn on', async () => {
   const admission = createAdmissionControl(options)
-  const failing = admission.runExpensive(() => Promise.reject(new Error('it fails')), whole)
-  const next = admission.runExpensive(() => 'it runs', whole)
+  const failing = admission.run(() => Promise.reject(new Error('it fails')), whole)
+  const next = admission.run(() => 'it runs', whole)
   await expect(failing).rejects.toThrow('it fails')
-  await expect(admission.runCheap(() => Promise.reject(new Error('so does it')), short)).rejects.toThrow('so does it')
+  await expect(admission.run(() => Promise.reject(new Error('so does it')), short)).rejects.toThrow('so does it')
   expect(await next).toBe('it runs')
 })
 
 test('what is done at once keeps its turn until the network has had its own', async () => {
   const admission = createAdmissionControl(options)
-  await admission.runExpensive(() => 'done', whole)
+  await admission.run(() => 'done', whole)
   let hasBegun = false
-  const next = admission.runExpensive(() => void (hasBegun = true), whole)
+  const next = admission.run(() => void (hasBegun = true), whole)
   for (let times = 0; times < 20; times++) await Promise.resolve()
   expect(hasBegun).toBe(false)
   await next
@@ -141,13 +163,13 @@ test('what is done at once keeps its turn until the network has had its own', as
 })
 
 test('what is short goes past long lists that wait, which go on where one is given up', async () => {
-  const admission = createAdmissionControl(options)
+  const admission = createAdmissionControl(onlyCheap)
   const gone = new AbortController()
   const order: string[] = []
-  const first = admission.runCheap(() => passed(15), whole)
-  const second = admission.runCheap(() => order.push('second'), { ...whole, signal: gone.signal })
-  const third = admission.runCheap(() => order.push('third'), whole)
-  await admission.runCheap(() => order.push('short'), short)
+  const first = admission.run(() => passed(15), whole)
+  const second = admission.run(() => order.push('second'), { ...whole, signal: gone.signal })
+  const third = admission.run(() => order.push('third'), whole)
+  await admission.run(() => order.push('short'), short)
   gone.abort()
   await expect(second).rejects.toBeInstanceOf(ReadCancelled)
   await Promise.all([first, third])
@@ -157,36 +179,32 @@ test('what is short goes past long lists that wait, which go on where one is giv
 test('senders are admitted in turn, however many of one wait', async () => {
   const admission = createAdmissionControl(options)
   const order: string[] = []
-  const ask = (from: string): Promise<unknown> =>
-    admission.runExpensive(() => order.push(from), { cost: 100, sender: from })
-  const first = admission.runExpensive(() => passed(), whole)
+  const ask = (from: string): Promise<unknown> => admission.run(() => order.push(from), { cost: 100, sender: from })
+  const first = admission.run(() => passed(), whole)
   const flood = Array.from({ length: 20 }, () => ask('flood'))
   await Promise.all([first, ...flood, ask('b'), ask('c')])
   expect(order.slice(0, 4)).toEqual(['flood', 'b', 'c', 'flood'])
 })
 
-test.each(['runExpensive', 'runCheap'] as const)(
-  'work by %s is refused where too much waits, of one sender or of all',
-  async (kind) => {
-    const admission = createAdmissionControl({ ...options, maxWaiting: 5 })
-    let end: () => void = () => undefined
-    const first = admission[kind](() => new Promise<void>((resolve) => (end = resolve)), whole)
-    const ask = (from: string): Promise<string> => admission[kind](() => from, { cost: 100, sender: from })
-    const admitted = ['a', 'a', 'a'].map(ask)
-    await expect(ask('a')).rejects.toBeInstanceOf(AdmissionQueueFull)
-    admitted.push(ask('b'), ask('c'))
-    await expect(ask('d')).rejects.toBeInstanceOf(AdmissionQueueFull)
-    end()
-    expect(await Promise.all([first, ...admitted])).toEqual([undefined, 'a', 'a', 'a', 'b', 'c'])
-    expect(await ask('d')).toBe('d')
-  },
-)
+test.each(kinds)('%s is refused where too much waits, of one sender or of all', async (_, kind, ofKind) => {
+  const admission = createAdmissionControl({ ...ofKind, maxWaiting: 5 })
+  let end: () => void = () => undefined
+  const first = admission[kind](() => new Promise<void>((resolve) => (end = resolve)), whole)
+  const ask = (from: string): Promise<string> => admission[kind](() => from, { cost: 100, sender: from })
+  const admitted = ['a', 'a', 'a'].map(ask)
+  await expect(ask('a')).rejects.toBeInstanceOf(AdmissionQueueFull)
+  admitted.push(ask('b'), ask('c'))
+  await expect(ask('d')).rejects.toBeInstanceOf(AdmissionQueueFull)
+  end()
+  expect(await Promise.all([first, ...admitted])).toEqual([undefined, 'a', 'a', 'a', 'b', 'c'])
+  expect(await ask('d')).toBe('d')
+})
 
 test('after work of one kind that takes the event loop for long, it pauses as long before work of another kind begins', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
   try {
     const admission = createAdmissionControl(options)
-    await admission.runExpensive(() => void vi.advanceTimersByTime(20), { cost: 50, sender })
+    await admission.run(() => void vi.advanceTimersByTime(20), whole)
     let isBegun = false
     const prepared = admission.prepare(() => void (isBegun = true), { cost: 50, sender })
     await vi.advanceTimersByTimeAsync(19)
@@ -203,24 +221,20 @@ describe('senders of one network', () => {
   const networkOf = (of: string): string | null => (of.startsWith('n') ? 'network' : null)
   const ofNetwork = Array.from({ length: 6 }, (_, at) => `n${at}`)
 
-  test.each(['runExpensive', 'runCheap', 'prepare'] as const)(
-    'have the turns of one, among work by %s',
-    async (kind) => {
-      const admission = createAdmissionControl({ ...options, networkOf })
-      const order: string[] = []
-      const ask = (from: string): Promise<unknown> =>
-        admission[kind](() => order.push(from), { cost: 100, sender: from })
-      const first = admission[kind](() => passed(), whole)
-      await Promise.all([first, ...[...ofNetwork, 'n0', 'b', 'c', 'b'].map(ask)])
-      expect(order).toEqual(['n0', 'b', 'c', 'n1', 'b', 'n2', 'n3', 'n4', 'n5', 'n0'])
-    },
-  )
+  test.each(kinds)('have the turns of one, among %s', async (_, kind, ofKind) => {
+    const admission = createAdmissionControl({ ...ofKind, networkOf })
+    const order: string[] = []
+    const ask = (from: string): Promise<unknown> => admission[kind](() => order.push(from), { cost: 100, sender: from })
+    const first = admission[kind](() => passed(), whole)
+    await Promise.all([first, ...[...ofNetwork, 'n0', 'b', 'c', 'b'].map(ask)])
+    expect(order).toEqual(['n0', 'b', 'c', 'n1', 'b', 'n2', 'n3', 'n4', 'n5', 'n0'])
+  })
 
   test('have a fair share of what others leave of the queue', async () => {
     const admission = createAdmissionControl({ ...options, networkOf, maxWaiting: 6 })
     let end: () => void = () => undefined
-    const first = admission.runExpensive(() => new Promise<void>((resolve) => (end = resolve)), whole)
-    const ask = (from: string): Promise<string> => admission.runExpensive(() => from, { cost: 100, sender: from })
+    const first = admission.run(() => new Promise<void>((resolve) => (end = resolve)), whole)
+    const ask = (from: string): Promise<string> => admission.run(() => from, { cost: 100, sender: from })
     const asked = Promise.allSettled([...ofNetwork, 'b'].map(ask))
     await passed()
     end()
@@ -230,11 +244,11 @@ describe('senders of one network', () => {
   })
 
   test('have as much short work at once as one', async () => {
-    const admission = createAdmissionControl({ ...options, networkOf })
+    const admission = createAdmissionControl({ ...onlyCheap, networkOf })
     const begun: string[] = []
     const ends: (() => void)[] = []
     const begin = (from: string, cost: number): Promise<void> =>
-      admission.runCheap(() => new Promise<void>((end) => (begun.push(from), ends.push(end))), { cost, sender: from })
+      admission.run(() => new Promise<void>((end) => (begun.push(from), ends.push(end))), { cost, sender: from })
     const all = [begin('long', 100), ...[...ofNetwork, 'b'].map((from) => begin(from, 10))]
     await passed()
     expect(begun).toEqual(['long', 'n0', 'n1', 'n2', 'b'])
