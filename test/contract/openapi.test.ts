@@ -185,7 +185,7 @@ describe('an answer is as the document says', () => {
     },
     OVERLOADED: {
       of: templates,
-      gateway: () => gatewayOn(database, { limits: { ...defaultHttpLimits, answersUnderWay: 0 } }),
+      gateway: () => gatewayOn(database, { limits: { ...defaultHttpLimits, responsesInProduction: 0 } }),
     },
     DEADLINE_EXCEEDED: {
       of: templates,

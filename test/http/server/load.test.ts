@@ -8,7 +8,7 @@ import { rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 
 /** As much as one sender may hold, which is half of all. */
-const answersUnderWay = 3
+const responsesInProduction = 3
 const bodiesBytes = 10_000
 
 let database: TestDatabase
@@ -17,16 +17,20 @@ let server: TestServer
 
 beforeAll(async () => {
   database = await emptyDatabase()
-  const limits = { ...defaultHttpLimits, answersUnderWay: 2 * answersUnderWay, bodiesBytes: 2 * bodiesBytes }
+  const limits = {
+    ...defaultHttpLimits,
+    responsesInProduction: 2 * responsesInProduction,
+    bodiesBytes: 2 * bodiesBytes,
+  }
   gateway = gatewayOn(hanging(database), { limits, trustedProxies: 1 })
   server = await serverOf(gateway.app)
 })
 afterAll(() => server.close())
 
-describe('while as many answers are made as may be', () => {
+describe('while as many responses are in production as may be', () => {
   test('others are refused and told to come again, probes and refusals not, and what was given up counts no more', async () => {
     const leaving = new AbortController()
-    const held = Array.from({ length: answersUnderWay }, (_, index) =>
+    const held = Array.from({ length: responsesInProduction }, (_, index) =>
       gateway.get(`/vault/0x${String(index).padStart(40, '0')}/snapshot`, { signal: leaving.signal }),
     )
     await expect.poll(async () => (await gateway.get('/universe')).status).toBe(503)

@@ -2,7 +2,7 @@ import { Budget } from './budget.ts'
 
 export interface CapacityLimits {
   /** Maximum number of responses in production in the process. */
-  readonly answersUnderWay: number
+  readonly responsesInProduction: number
   /** Maximum bytes of request bodies in memory in the process. */
   readonly bodiesBytes: number
 }
@@ -19,8 +19,8 @@ export interface SharedCapacity {
 }
 
 /** Creates the shared capacity, with a limit for each kind. */
-export function createSharedCapacity({ answersUnderWay, bodiesBytes }: CapacityLimits): SharedCapacity {
-  return { responsesInProduction: new Budget(answersUnderWay), bodies: new Budget(bodiesBytes) }
+export function createSharedCapacity({ responsesInProduction, bodiesBytes }: CapacityLimits): SharedCapacity {
+  return { responsesInProduction: new Budget(responsesInProduction), bodies: new Budget(bodiesBytes) }
 }
 
 /** The bytes of one request body that are in memory. */
