@@ -164,7 +164,7 @@ export const defaultHttpLimits = {
   waitingRequests: 256,
   // Requests that wait on all connections, without the first of each; each takes about 5 KB of memory.
   waitingInAll: 4_096,
-  // Responses in production in one process: about one second of work. Clients that would wait longer are asked to retry.
+  // Responses in production in one process: about one second of work. Clients that would wait longer must retry.
   responsesInProduction: 1_000,
   // Total size of request bodies in one process: about 500 of the largest size.
   bodiesBytes: 32 * 1024 * 1024,

@@ -147,7 +147,7 @@ export class Contradiction extends Error {
   }
 }
 
-/** A block that is missing below one that a node has wrongly named as final, which is asked for again. */
+/** A block that is missing below one that a node has wrongly named as final, which is requested again. */
 export class FinalBlockMissing extends Contradiction {
   constructor(readonly block: number) {
     super(`block ${block} was final, and isn't there`)

@@ -130,8 +130,8 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   /** Reads all logs of a block and returns those of the given contracts. */
   async function allOf(block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
     const all = await rpc.askAt(block, (node) => readAllLogs(node, block))
-    const isAsked = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
-    return all.filter((log) => isAsked(log) && isOfVaults(log))
+    const isRequested = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
+    return all.filter((log) => isRequested(log) && isOfVaults(log))
   }
 
   /** Reads logs again for vaults whose share supply shows that some are missing. */

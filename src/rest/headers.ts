@@ -10,7 +10,10 @@ const requestId = '3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57'
 export const contentHeaders: Headers = {
   ETag: { ...text('The strong tag of the content.', etag), pattern: '^"[^"]+"$' },
   'X-Request-Id': text('Id of the request in the logs: its own where that is a valid one.', requestId),
-  'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
+  'Cache-Control': {
+    ...text('Never used without revalidation: request again with If-None-Match.', 'no-cache'),
+    const: 'no-cache',
+  },
 }
 
 /** Cache-Control if EDGE_SECONDS is set: edge caches may store a result, unless API keys are configured. */
@@ -20,7 +23,7 @@ const edgePattern = 'public, max-age=0, s-maxage=\\d+, stale-while-revalidate=\\
 export const resultHeaders: Headers = {
   'Cache-Control': {
     ...text(
-      'Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.',
+      'Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.',
       'no-cache',
     ),
     pattern: `^(no-cache|${edgePattern})$`,
@@ -31,7 +34,7 @@ export const resultHeaders: Headers = {
 export const pastHeaders: Headers = {
   'Cache-Control': {
     ...text(
-      'Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.',
+      'Never used without revalidation; but what can never change may be kept for a day, where API keys are configured by the client alone.',
       'no-cache',
     ),
     pattern: `^(no-cache|(public|private), max-age=86400|${edgePattern})$`,

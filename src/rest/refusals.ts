@@ -78,7 +78,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     example: example('PATH_NOT_FOUND', '/vaults is none of the paths of this interface'),
   },
   METHOD_NOT_ALLOWED: {
-    when: 'The path was asked by another method than GET, HEAD or OPTIONS.',
+    when: 'The path was requested with another method than GET, HEAD or OPTIONS.',
     isOf: all,
     by: 'path',
     headers: { Allow: text('The methods that are allowed.', 'GET, HEAD, OPTIONS') },
@@ -198,7 +198,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
 }
 
 function inSeconds(seconds: string): Schema {
-  return { ...text('In how many seconds to ask again.', seconds), pattern: '^\\d+$' }
+  return { ...text('In how many seconds to request again.', seconds), pattern: '^\\d+$' }
 }
 
 function example(code: ProblemCode, detail: string, parameter?: string): unknown {

@@ -266,7 +266,7 @@ test('warns once of a node that is of no use, where another one serves', async (
     {
       level: 'warn',
       message: expect.stringMatching(
-        /^Another node is asked instead: the node \S+ refuses access: it answers/,
+        /^Another node is used instead: the node \S+ refuses access: it answers/,
       ) as string,
       facts: {},
     },

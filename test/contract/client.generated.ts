@@ -605,7 +605,7 @@ export interface components {
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control"?: "no-cache";
@@ -639,7 +639,7 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
@@ -678,7 +678,7 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
@@ -698,7 +698,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The path was asked by another method than GET, HEAD or OPTIONS. */
+        /** @description The path was requested with another method than GET, HEAD or OPTIONS. */
         MethodNotAllowed: {
             headers: {
                 /**
@@ -712,7 +712,7 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
@@ -751,7 +751,7 @@ export interface components {
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control"?: "no-cache";
@@ -775,7 +775,7 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
@@ -809,7 +809,7 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
@@ -843,7 +843,7 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
@@ -867,12 +867,12 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
                 /**
-                 * @description In how many seconds to ask again.
+                 * @description In how many seconds to request again.
                  * @example 12
                  */
                 "Retry-After": string;
@@ -906,7 +906,7 @@ export interface components {
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control"?: "no-cache";
@@ -930,7 +930,7 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
@@ -964,12 +964,12 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
                 /**
-                 * @description In how many seconds to ask again.
+                 * @description In how many seconds to request again.
                  * @example 2
                  */
                 "Retry-After": string;
@@ -1003,7 +1003,7 @@ export interface components {
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control"?: "no-cache";
@@ -1037,12 +1037,12 @@ export interface components {
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never used unasked: ask again with If-None-Match.
+                 * @description Never used without revalidation: request again with If-None-Match.
                  * @example no-cache
                  */
                 "Cache-Control": "no-cache";
                 /**
-                 * @description In how many seconds to ask again.
+                 * @description In how many seconds to request again.
                  * @example 12
                  */
                 "Retry-After": string;
@@ -1107,7 +1107,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.
+                     * @description Never used without revalidation; but what can never change may be kept for a day, where API keys are configured by the client alone.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1200,7 +1200,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.
+                     * @description Never used without revalidation; but what can never change may be kept for a day, where API keys are configured by the client alone.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1288,7 +1288,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1352,7 +1352,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1443,7 +1443,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1516,7 +1516,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1595,7 +1595,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1666,7 +1666,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1739,7 +1739,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1802,7 +1802,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1875,7 +1875,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;
@@ -1938,7 +1938,7 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
+                     * @description Never used by a client without revalidation: request again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
                     "Cache-Control": string;

@@ -36,20 +36,20 @@ export async function applyRequests(
       return mayTake && (await takesRequests(state, address))
     }),
   )
-  const asked = vaults.filter((_, index) => taking[index])
-  if (asked.length === 0) return
-  const addresses = asked.map(({ address }) => address)
+  const withRequests = vaults.filter((_, index) => taking[index])
+  if (withRequests.length === 0) return
+  const addresses = withRequests.map(({ address }) => address)
   const filters = inChunks(addresses, maxAddresses).map((address) => ({ address, topics: [requestTopics] }))
-  const first = Math.min(...asked.map(({ firstBlock }) => firstBlock))
+  const first = Math.min(...withRequests.map(({ firstBlock }) => firstBlock))
   const byVault = readHistory(rpc, filters, first, block.number).then((logs) =>
     groupBy(logs, (log) => getAddress(log.address)),
   )
-  const addRequests = async ({ address, firstBlock }: (typeof asked)[number]): Promise<void> => {
+  const addRequests = async ({ address, firstBlock }: (typeof withRequests)[number]): Promise<void> => {
     const { adapter } = kinds.of(address)
     for (const log of (await byVault).get(address) ?? []) {
       const change = log.block < firstBlock ? null : adapter.readLog(log)
       if (change?.kind === 'requested') holdings.addRequest(address, change.request)
     }
   }
-  await Promise.all(asked.map((vault) => aboutVault(vault.address, addRequests(vault))))
+  await Promise.all(withRequests.map((vault) => aboutVault(vault.address, addRequests(vault))))
 }

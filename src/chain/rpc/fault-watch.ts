@@ -94,7 +94,7 @@ export class FaultWatch {
     for (const { node, fault } of failures) {
       if (fault.lasting?.isOfNode !== true) continue
       const text = describeFailures([{ node, fault }])
-      if (this.#isDue(text)) this.options.report('warn', `Another node is asked instead: ${text}`, {})
+      if (this.#isDue(text)) this.options.report('warn', `Another node is used instead: ${text}`, {})
     }
   }
 

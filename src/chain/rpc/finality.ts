@@ -49,7 +49,7 @@ async function readFinal(node: Node, finality: ChainConfig['finality']): Promise
  */
 async function confirm(rpc: Rpc, { number, hash }: Header): Promise<void> {
   await rpc.checkChain()
-  // A node that has asked for a pause is not asked meanwhile, unless all have.
+  // A node that has requested a pause is not queried meanwhile, unless all have.
   const ready = rpc.nodes.filter((node) => node.restMilliseconds() === 0)
   const answers = (ready.length === 0 ? rpc.nodes : ready).map(async (node) => {
     const found = await node.block(number)
@@ -58,7 +58,7 @@ async function confirm(rpc: Rpc, { number, hash }: Header): Promise<void> {
   try {
     await Promise.any(answers)
   } catch {
-    throw new NodeFault(`gave block ${number}, ${hash}, as final, which isn't there when it is asked for again`)
+    throw new NodeFault(`gave block ${number}, ${hash}, as final, which isn't there when it is requested again`)
   }
 }
 

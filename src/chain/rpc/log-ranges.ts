@@ -50,22 +50,22 @@ export class RangeWidth {
 
   /**
    * Reduces the width after an error: to the provider's suggestion, or to half.
-   * @param asked number of blocks of the request
+   * @param requested number of blocks of the request
    * @returns whether the provider has refused the range, so that a smaller one can be requested immediately
    */
-  shrink(error: unknown, asked: number): boolean {
-    const params = [{ fromBlock: numberToHex(1), toBlock: numberToHex(asked) }] as const
+  shrink(error: unknown, requested: number): boolean {
+    const params = [{ fromBlock: numberToHex(1), toBlock: numberToHex(requested) }] as const
     const advice = getLogsRetryHelper({ params: [...params], error: error as RpcError })
     const [first] = advice.shouldRetry && advice.isSuggestedRange ? advice.ranges : []
-    const half = Math.floor(asked / 2)
+    const half = Math.floor(requested / 2)
     const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
     this.blocks = Math.max(1, Math.min(advised, this.blocks))
     const isRefused = (advice.shouldRetry || findTooLong(error) !== null) && !String(error).includes(outageText)
     // An unusual width may fail with any text, reach blocks whose logs are pruned, or time out.
-    if (!isRefused && asked <= maxBlocks) return false
+    if (!isRefused && requested <= maxBlocks) return false
     this.#ceiling = this.blocks
     this.#answers = 0
-    return isRefused && this.blocks < asked
+    return isRefused && this.blocks < requested
   }
 }
 

@@ -45,7 +45,7 @@ export interface Rpc {
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
   /**
    * Runs work about one block, known by its hash, in the same way.
-   * @param after the node whose answer is to be confirmed: the next one is asked first
+   * @param after the node whose answer is to be confirmed: the next one is queried first
    * @throws {Contradiction} when all nodes that answer have a different block of that number: it was reorganised, or
    * never canonical
    */
@@ -80,11 +80,11 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     checked.add(node)
   }
   const checkChain = async (): Promise<void> => {
-    const asked = nodes.filter((node) => node.restMilliseconds() === 0)
-    const answers = await unlessAborted(Promise.allSettled(asked.map((node) => node.chainId())), signal)
+    const ready = nodes.filter((node) => node.restMilliseconds() === 0)
+    const answers = await unlessAborted(Promise.allSettled(ready.map((node) => node.chainId())), signal)
     answers.forEach((answer, index) => {
       const found = answer.status === 'fulfilled' ? answer.value : chainId
-      if (found !== chainId) throw new WrongChain(asked[index]?.name ?? '', found, chainId)
+      if (found !== chainId) throw new WrongChain(ready[index]?.name ?? '', found, chainId)
     })
   }
   /** Runs work at one node after the other, until it succeeds. */

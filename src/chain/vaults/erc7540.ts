@@ -85,14 +85,14 @@ export function createErc7540(): VaultAdapter {
     },
     async readStatement(state, vault, requests) {
       const { number } = state.block
-      const asked = requests.openAt(number)
-      if (asked.length === 0 || !(await takesRequests(state, vault))) return noStatement
-      const units = await Promise.all(asked.map((one) => readOpen(state, vault, one)))
-      asked.forEach((one, index) => units[index] === 0n && requests.settle(one, number))
+      const openRequests = requests.openAt(number)
+      if (openRequests.length === 0 || !(await takesRequests(state, vault))) return noStatement
+      const units = await Promise.all(openRequests.map((one) => readOpen(state, vault, one)))
+      openRequests.forEach((one, index) => units[index] === 0n && requests.settle(one, number))
       const open = units.reduce((sum, one) => sum + one, 0n)
       const [token] = await erc4626.readAssets(state, vault)
       if (open === 0n || token === undefined) return noStatement
-      const unsettled = asked.filter((_, index) => units[index] !== 0n)
+      const unsettled = openRequests.filter((_, index) => units[index] !== 0n)
       return (await isKeeper(state, vault, token, unsettled))
         ? { debts: [{ token, units: open }], totals: null }
         : noStatement

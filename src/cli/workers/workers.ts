@@ -77,10 +77,10 @@ export function createWorkers({
     },
 
     async metrics() {
-      const asked = Array.from(supervised.alive, (worker) =>
+      const answers = Array.from(supervised.alive, (worker) =>
         toWorkers.ask((id) => say(worker, { kind: 'own metrics?', id })),
       )
-      return (await Promise.all(asked)).filter((text) => text !== null)
+      return (await Promise.all(answers)).filter((text) => text !== null)
     },
 
     async close(seconds) {

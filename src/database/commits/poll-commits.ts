@@ -62,7 +62,7 @@ async function pollUntilFailure(
   try {
     connection = await connect(() => pause.wake())
     const { read } = connection
-    reader = new CommitReader((...asked) => withTimeout(read(...asked), answerMilliseconds), listener, onStandby)
+    reader = new CommitReader((...args) => withTimeout(read(...args), answerMilliseconds), listener, onStandby)
     while (!pause.isStopped) {
       await reader.poll()
       outcome?.succeeded()

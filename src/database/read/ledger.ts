@@ -39,7 +39,7 @@ const place = placeOf('block', 'log_index')
 const unordered = (2n ** 42n - 1n) * 2n ** 21n
 
 /** The values of a page, each in a subquery, so that the plan does not depend on them. */
-const asked = {
+const requested = {
   since: '(select $2::bigint)',
   until: '(select $3::bigint)',
   types: '(select $4::text[])',
@@ -56,14 +56,14 @@ const asked = {
 const bounds = `
   cross join lateral (select id, ledger_in_order, updated_at from vault where address = list.vault) ledger
   cross join lateral (select
-    case when ledger_in_order and ${asked.since} > 0 then (select block from ledger_row where vault_id = ledger.id and ts >= ${asked.since}
+    case when ledger_in_order and ${requested.since} > 0 then (select block from ledger_row where vault_id = ledger.id and ts >= ${requested.since}
       order by ts, block limit 1) else 0 end as oldest_block,
-    case when ledger_in_order and ${asked.until} <= updated_at then (select block from ledger_row where vault_id = ledger.id and ts < ${asked.until}
-      order by ts desc, block desc limit 1) else ${asked.block} end as newest_block offset 0) span
-  cross join lateral (select case when ${asked.block} < newest_block then ${asked.block} else newest_block end as from_block,
-    case when newest_block < ${asked.block} then ${newest.logIndex} else ${asked.logIndex} end as from_log_index,
-    case when newest_block < ${asked.block} then ${bytesOf(`'${newest.txHash}'`)}
-      else ${bytesOf(asked.txHash)} end as from_tx_hash offset 0) start
+    case when ledger_in_order and ${requested.until} <= updated_at then (select block from ledger_row where vault_id = ledger.id and ts < ${requested.until}
+      order by ts desc, block desc limit 1) else ${requested.block} end as newest_block offset 0) span
+  cross join lateral (select case when ${requested.block} < newest_block then ${requested.block} else newest_block end as from_block,
+    case when newest_block < ${requested.block} then ${newest.logIndex} else ${requested.logIndex} end as from_log_index,
+    case when newest_block < ${requested.block} then ${bytesOf(`'${newest.txHash}'`)}
+      else ${bytesOf(requested.txHash)} end as from_tx_hash offset 0) start
   cross join lateral (select case when from_block is not null
     then least(${placeOf('from_block', 'from_log_index')}, ${unordered - 1n}) end as from_place,
     case when oldest_block is not null then ${placeOf('oldest_block', '0')} end as oldest_place offset 0) ends`
@@ -73,21 +73,21 @@ const bounds = `
  * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition. The indexes
  * leave hashes out: all rows of the last log index of a page are read, and sorted by hash.
  */
-const newestFirst = `order by block desc, log_index desc, tx_hash desc limit ${asked.limit}`
-const inOrder = `order by ${place} desc fetch first ${asked.limit} rows with ties`
+const newestFirst = `order by block desc, log_index desc, tx_hash desc limit ${requested.limit}`
+const inOrder = `order by ${place} desc fetch first ${requested.limit} rows with ties`
 const onPage = `vault_id = ledger.id
   and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
-  and case when ts >= ${asked.since} and ts < ${asked.until} then true else false end`
+  and case when ts >= ${requested.since} and ts < ${requested.until} then true else false end`
 
 /** Selects the newest rows of a page, and all rows whose sort keys are not in order. */
 const newestWhere = (condition: string): string => `(select * from ledger_row where ${onPage} and ${condition}
     and (${place}, 0) <= (from_place, 0) and (${place}, 0) >= (oldest_place, 0) ${inOrder})
   union all (select * from ledger_row where ${onPage} and ${condition} and (${place}, 0) >= (${unordered}, 0))`
 const rowsWhere = (condition: string): string => `select * from (${newestWhere(condition)}) tied ${newestFirst}`
-const rowsOfAnyType = rowsWhere(`${asked.types} is null`)
-const rowsOfOneType = rowsWhere(`type = (${asked.types})[1]::event_type`)
+const rowsOfAnyType = rowsWhere(`${requested.types} is null`)
+const rowsOfOneType = rowsWhere(`type = (${requested.types})[1]::event_type`)
 /** Reads each type in the order of its own index, and merges them. */
-const rowsOfTypes = `select found.* from unnest(${asked.types}::event_type[]) as wanted(type) cross join lateral (
+const rowsOfTypes = `select found.* from unnest(${requested.types}::event_type[]) as wanted(type) cross join lateral (
     ${newestWhere('type = wanted.type')}) found ${newestFirst}`
 
 const { aggregate, decode } = modelCodec<{ '': Tables['ledger_row'] }, LedgerRow>((c) => ({

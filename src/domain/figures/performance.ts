@@ -59,16 +59,16 @@ export function wholeDays(since: number, until: number): DayWindow {
  * Computes the performance over days.
  * @param days in ascending order: the newest day before the window, if any, and the days in it. Of these, the newest
  *   `maxPerformanceDays` + 1 suffice. An omitted day has neither gain nor loss.
- * @param asked its newest `maxPerformanceDays` count, up to the day of the newest fact
+ * @param requested its newest `maxPerformanceDays` count, up to the day of the newest fact
  * @param newestTs Unix seconds of the newest fact, whether it is a valuation or not: value is carried to its day. That day, if
  *   it is not over at this time, is excluded from the volatility only.
  * @see GIPS Standards for Firms, "time-weighted return"; Hull, Options, Futures, and Other Derivatives, "Estimating
  *   volatility from historical data"; Magdon-Ismail and Atiya, "Maximum Drawdown", Risk 17(10), 2004
  */
-export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newestTs: number): Performance {
+export function performanceOf(days: readonly DayGrowth[], requested: DayWindow, newestTs: number): Performance {
   const newestDay = dayOf(newestTs)
-  const oldestDay = Math.min(asked.lastDay, newestDay) - maxPerformanceDays + 1
-  const window = { ...asked, firstDay: Math.max(asked.firstDay, oldestDay) }
+  const oldestDay = Math.min(requested.lastDay, newestDay) - maxPerformanceDays + 1
+  const window = { ...requested, firstDay: Math.max(requested.firstDay, oldestDay) }
   const { growth, firstDay, lastDay, maxDrawdown } = walk(days, window, newestDay)
   if (firstDay === null) return noPerformance
   return {

@@ -8,7 +8,7 @@ const maxPart = 1 / 20
 /** Detects changes in place of what was read of a file. */
 export interface InPlaceChanges {
   /**
-   * Reads the file again where it was written to without growing, or where this is asked for.
+   * Reads the file again where it was written to without growing, or on request.
    * @param isLast whether the file is left now: it is read again whatever its times are
    * @returns whether what was read is something else now
    */

@@ -27,7 +27,7 @@ interface ReadChunk {
   readonly from: number
   /** Digest of everything before it. */
   readonly before: PrefixDigest
-  /** Digest up to the line that was asked for last, which is extended to later ones. */
+  /** Digest up to the line that was requested last, which is extended to later ones. */
   latest?: { readonly digest: PrefixDigest; readonly endByte: number }
 }
 

@@ -92,12 +92,10 @@ const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
   description: 'Where a page begins and ends, and whether there is more.',
   fields: (t) => ({
     hasNextPage: t.exposeBoolean('hasNextPage', {
-      description:
-        'Whether there is more after this page: of a backward page, whether it was asked for before a cursor.',
+      description: 'Whether there is more after this page: of a backward page, whether `before` was given.',
     }),
     hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-      description:
-        'Whether there is something before this page: of a forward page, whether it was asked for after a cursor.',
+      description: 'Whether there is something before this page: of a forward page, whether `after` was given.',
     }),
     startCursor: t.string({
       nullable: true,

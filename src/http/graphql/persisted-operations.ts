@@ -13,7 +13,7 @@ export interface DocumentParams {
 }
 
 /** The document that a request names by text or id. */
-export interface AskedDocument {
+export interface RequestedDocument {
   readonly text: string
   /** Stores the text under the id that the client sent with it, for requests with the id alone. */
   readonly keep: (text: string) => void
@@ -36,14 +36,14 @@ export function persistedOperations(maxBytes: number, known: KnownOperations = n
     sizeCalculation: (text) => 2 * text.length + overheadBytes,
   })
 
-  function find(id: string): AskedDocument {
+  function find(id: string): RequestedDocument {
     const text = known.get(id) ?? kept.get(id)
     // Clients compare message and code, and then send the text.
     if (text === undefined) throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 404)
     return { text, keep: keepNothing }
   }
 
-  return ({ query: text, extensions }: DocumentParams): AskedDocument | null => {
+  return ({ query: text, extensions }: DocumentParams): RequestedDocument | null => {
     const id = idIn(extensions)
     if (text === undefined || text === null) return id === null ? null : find(id)
     if (typeof text !== 'string') return null

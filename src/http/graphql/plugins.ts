@@ -51,13 +51,13 @@ export function executorPlugin(
   return {
     async onParams({ params, setParams, context: yogaContext }) {
       yogaContext.onParsed()
-      const asked = findDocument(params)
+      const requested = findDocument(params)
       // Yoga refuses a query that is not a string, as GraphQL over HTTP specifies.
-      if (asked === null) return
-      const prepared = await executor.prepare(asked.text, yogaContext.requestContext)
+      if (requested === null) return
+      const prepared = await executor.prepare(requested.text, yogaContext.requestContext)
       yogaContext.prepared = prepared
-      if (prepared.errors.length === 0) asked.keep(prepared.text)
-      if (params.query !== asked.text) setParams({ ...params, query: asked.text })
+      if (prepared.errors.length === 0) requested.keep(prepared.text)
+      if (params.query !== requested.text) setParams({ ...params, query: requested.text })
     },
     onParse({ context: { prepared }, setParsedDocument, setParseFn }) {
       if (prepared === undefined) return

@@ -65,12 +65,12 @@ export class Resumptions {
     const { versions, awaitVersion } = this.#options
     const version = request.header('last-event-id')
     if (version === null || version === '') return 'reached'
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const refusal = await awaitVersion(version, sender, onDisconnect)
     if (refusal === null) return 'reached'
     const position = parseLedgerPosition(version)
     if (refusal.status !== 503 || position === null) return 'lost'
-    const isLost = (): boolean => versions.isProvenSince(askedAt) && !versions.hasReached(position)
+    const isLost = (): boolean => versions.isProvenSince(requestedAt) && !versions.hasReached(position)
     const isOver = (): boolean => !versions.isListening || versions.hasReached(position) || isLost()
     await versions.waitUntil(isOver, versionLimits.waitMilliseconds, onDisconnect)
     return isLost() ? 'lost' : 'late'

@@ -38,10 +38,10 @@ export function versionWaiter(
 
   /** Waits for a version that this process was not yet notified of. */
   async function wait(wanted: ParsedVersion, sender: string, onDisconnect: OnDisconnect): Promise<TextResponse | null> {
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     if (isOutOfReach(versions, wanted, limits)) {
       // Since a proof that is no older than the waiting time, fewer commits have come.
-      if (versions.hasLost(wanted, askedAt - limits.waitMilliseconds)) return historyChanged(wanted)
+      if (versions.hasLost(wanted, requestedAt - limits.waitMilliseconds)) return historyChanged(wanted)
       const detail = `Version ${wanted.text} is more than ${limits.ahead} commits beyond the newest known version.`
       return retryLater('DATA_NOT_THERE_YET', detail)
     }
@@ -50,7 +50,7 @@ export function versionWaiter(
     await versions.waitUntil(isReached, limits.waitMilliseconds, onDisconnect)
     await turns.next(sender).finally(() => places.giveBack(sender, 1))
     if (isReached()) return null
-    return versions.hasLost(wanted, askedAt) ? historyChanged(wanted) : notThereYet(wanted, limits)
+    return versions.hasLost(wanted, requestedAt) ? historyChanged(wanted) : notThereYet(wanted, limits)
   }
 
   /** Returns what the history has with the same sequence number, or a refusal. */

@@ -69,18 +69,18 @@ export class VersionLookups {
   async #inTurn(seq: number): Promise<{ readonly found: FoundVersion | Promise<FoundVersion> }> {
     const known = this.known(seq)
     if (known !== undefined) return { found: known }
-    const found = this.#ask(seq)
+    const found = this.#lookUp(seq)
     await found.catch(() => undefined)
     return { found }
   }
 
-  #ask(seq: number): Promise<FoundVersion> {
-    const asked = this.#versionAt(seq).then((version) => ({ version }))
-    this.#read.set(seq, asked)
+  #lookUp(seq: number): Promise<FoundVersion> {
+    const lookup = this.#versionAt(seq).then((version) => ({ version }))
+    this.#read.set(seq, lookup)
     const replace = (by: FoundVersion | undefined): void => {
-      if (this.#read.peek(seq) === asked) this.#read.set(seq, by)
+      if (this.#read.peek(seq) === lookup) this.#read.set(seq, by)
     }
-    asked.then(replace, () => replace(undefined))
-    return asked
+    lookup.then(replace, () => replace(undefined))
+    return lookup
   }
 }

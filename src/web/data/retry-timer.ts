@@ -26,7 +26,7 @@ export class RetryTimer {
     else this.wait(Math.max(refusedMilliseconds, this.nextPause()))
   }
 
-  /** Whether the gateway has asked for no request yet, by Retry-After: a retry is scheduled. */
+  /** Whether a pause that the gateway has requested by Retry-After lasts: a retry is scheduled. */
   get isRefused(): boolean {
     return performance.now() < this.notBefore
   }

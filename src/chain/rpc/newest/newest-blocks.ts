@@ -24,7 +24,7 @@ class KeptLogs {
     const kept = this.#logs.get(key)
     if (kept !== undefined) return kept
     const running = this.#reading.get(key)
-    // The reader that has asked for them may give up sooner than others do.
+    // The reader that has requested them may give up sooner than others do.
     if (running !== undefined) return running.catch(read)
     const reading = read()
     this.#reading.set(key, reading)
@@ -57,7 +57,7 @@ export class NewestBlocks {
   /** Returns the header of a final block, which is kept as soon as it is being read. */
   headerAt(number: number, read: (number: number) => Promise<Header>): Promise<Header> {
     const kept = this.#headers.get(number)
-    // The reader that has asked for it may give up sooner than others do.
+    // The reader that has requested it may give up sooner than others do.
     if (kept !== undefined) return kept.catch(() => read(number))
     const reading = read(number)
     this.#headers.set(number, reading)
@@ -88,7 +88,7 @@ export class NewestBlocks {
     this.#logs = new KeptLogs()
   }
 
-  /** Forgets the number of the newest final block too, which a node has told wrongly: it is asked for again. */
+  /** Forgets the number of the newest final block too, which a node has told wrongly: it is requested again. */
   reset(): void {
     this.number = -1
     this.forgetAll()

@@ -13,7 +13,7 @@ export class PrimaryLog {
   #run: string | null = null
   #reconnectedAt = -Infinity
   /** Reason why it reports no position now, as words to follow its name; null where it does. */
-  problem: string | null = 'has not been asked yet'
+  problem: string | null = 'has not been queried yet'
 
   /** @param onOtherRun called when another run of a server answers, whose log may have diverged, as by a failover */
   constructor(url: string, onOtherRun: () => void) {

@@ -130,13 +130,13 @@ export class ReplicaMonitor {
     const current = this.#server?.replica
     const isSearching = current === undefined || this.isLagging || this.#isReturning(current)
     if (target !== null && isSearching) await this.#reported.verify(target, this.#primary.contains.bind(this.#primary))
-    const asked = this.#replicas.filter((replica) => isSearching || replica === current)
-    for (const replica of this.#replicas) if (!asked.includes(replica)) replica.release()
+    const queried = this.#replicas.filter((replica) => isSearching || replica === current)
+    for (const replica of this.#replicas) if (!queried.includes(replica)) replica.release()
     const { head } = this.#reported
-    const checks = asked.map((one) => one.check(this.#primary.system, target, one === current ? null : head))
+    const checks = queried.map((one) => one.check(this.#primary.system, target, one === current ? null : head))
     await within(milliseconds, Promise.all(checks))
     // Without a target nothing was compared.
-    if (target !== null && asked.some((one) => one.contradictsPrimary)) this.#primary.reconnect()
+    if (target !== null && queried.some((one) => one.contradictsPrimary)) this.#primary.reconnect()
     this.#decide()
   }
 
@@ -165,8 +165,8 @@ export class ReplicaMonitor {
   #candidate(replica: Replica): Candidate & { readonly replica: Replica } {
     const { head, provenAt } = this.#reported
     const isCurrent = replica === this.#server?.replica
-    const isAsked = isCurrent || replica.checkedFor === head
-    const problem = replica.problem ?? (isAsked ? null : 'has not been asked yet')
+    const isQueried = isCurrent || replica.checkedFor === head
+    const problem = replica.problem ?? (isQueried ? null : 'has not been queried yet')
     // A server that has the newest commit reported to clients is at least as new as that.
     const inherited = problem === null && head !== null ? provenAt : null
     const at = Math.max(replica.proof.provenAt ?? -Infinity, inherited ?? -Infinity)

@@ -16,7 +16,7 @@ export class Replica {
   readonly name: string
   readonly proof = new ReplayProof()
   /** Reason why it cannot be read from, as words to follow its name; null where it can. */
-  problem: string | null = 'has not been asked yet'
+  problem: string | null = 'has not been queried yet'
   /** Whether it is of another cluster than the primary. */
   isForeign = false
   /** Whether it accepted writes at the last poll. */
@@ -82,7 +82,7 @@ export class Replica {
   release(): void {
     const probe = this.#probe
     this.#forget()
-    this.problem = 'has not been asked yet'
+    this.problem = 'has not been queried yet'
     probe?.close()
   }
 
@@ -138,7 +138,7 @@ export class Replica {
     if (reported !== null && !(await probe.contains(reported, commit))) {
       return `has not reached commit ${reported.version}, which was already reported to clients`
     }
-    return before === null ? 'has been asked only once' : null
+    return before === null ? 'has been queried only once' : null
   }
 
   /** Records that it has another history than the primary, until another comparison shows that it has the same one. */

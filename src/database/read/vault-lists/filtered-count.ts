@@ -5,7 +5,7 @@ import { dataVersion } from '../commit-log.ts'
 import { namedLists } from '../expressions.ts'
 import { isByPool, type Scope, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
 import {
-  askedColumns,
+  requestedColumns,
   filterColumns,
   filterValues,
   idsByPool,
@@ -25,7 +25,7 @@ const ofValue = (scope: Scope): string =>
 
 const countsOf: Record<Exclude<Lookup, 'pool'>, string> = {
   owner: `select count(*) filter (where ${matchesAll}) as count, count(*) as visited from (
-    select vault.* from unnest(asked.owners) as wanted(owner) cross join lateral (
+    select vault.* from unnest(requested.owners) as wanted(owner) cross join lateral (
       (select * from vault where not owner_is_large and owner = wanted.owner limit ${maxVisited})
       union all
       (select * from vault where owner_is_large and owner = wanted.owner limit ${maxVisited})) vault limit ${maxVisited}) vault`,
@@ -40,7 +40,7 @@ const counted = `coalesce(counted.count, 0)::integer as count, counted.visited >
 
 /** Counts each list separately. */
 const listByList = (counts: string): string => `select list.strategy as list, ${counted} from ${namedLists}
-  cross join lateral (select ${filterColumns}, ${unused} offset 0) asked cross join lateral (${counts}) counted`
+  cross join lateral (select ${filterColumns}, ${unused} offset 0) requested cross join lateral (${counts}) counted`
 
 const byStrategy = `select vault.strategy_id, count(*) as count`
 
@@ -48,17 +48,17 @@ const byStrategy = `select vault.strategy_id, count(*) as count`
  * The vaults with a wanted position are counted once for all lists: looked up one by one, or joined with all vaults where
  * they are a quarter of these or more, which takes less for each. A full join cannot become a join of another kind.
  */
-const byPool = `with asked as materialized (select ${askedColumns}, ${unused}),
-    repeated as materialized (select found.id from asked cross join lateral (${idsByPool(maxVisited)}) found),
+const byPool = `with requested as materialized (select ${requestedColumns}, ${unused}),
+    repeated as materialized (select found.id from requested cross join lateral (${idsByPool(maxVisited)}) found),
     chosen as materialized (select 4 * count(*) > (select sum(${vaultStatuses.join(' + ')}) from strategy_tally) as are_many from repeated),
     counts as materialized (
       select counts.* from (select from chosen where not are_many) one cross join lateral (
-        ${byStrategy} from asked cross join (select distinct id from repeated) found
+        ${byStrategy} from requested cross join (select distinct id from repeated) found
           cross join lateral (select * from vault where vault.id = found.id offset 0) vault
         where ${isOfStatusAndValue} group by vault.strategy_id offset 0) counts
       union all
       select counts.* from (select from chosen where are_many) one cross join lateral (
-        ${byStrategy} from asked cross join ((select distinct id from repeated) found full join vault on vault.id = found.id)
+        ${byStrategy} from requested cross join ((select distinct id from repeated) found full join vault on vault.id = found.id)
         where coalesce(found.id, 0) > 0 and ${isOfStatusAndValue} group by vault.strategy_id offset 0) counts)
   select list.strategy as list, ${counted} from ${namedLists} cross join lateral (
     select (select count(*) from repeated) as visited, sum(counts.count) as count

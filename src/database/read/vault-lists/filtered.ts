@@ -15,16 +15,16 @@ const leastScannedEach = 10
 /** SQL of a pair as one text, by which pairs are equal only if both symbols are. */
 const pairText = (of: string): string => `length(${of}.a) || ' ' || ${of}.a || ${of}.b`
 
-/** The filter, strategies aside, as columns of the row `asked`. */
-export const askedColumns = `
+/** The filter, strategies aside, as columns of the row `requested`. */
+export const requestedColumns = `
   ${parameters.status}::text[]::vault_status[] as statuses, ${parameters.owner}::text[] as owners,
   ${parameters.gte}::numeric as gte, ${parameters.lte}::numeric as lte,
   ${parameters.pairA}::text[] as pair_a, ${parameters.pairB}::text[] as pair_b, ${parameters.venue}::text[] as venues,
   (select array_agg(${pairText('pair')}) from unnest(${parameters.pairA}::text[], ${parameters.pairB}::text[]) as pair(a, b)) as pairs,
   ${parameters.pairA}::text[] is not null or ${parameters.venue}::text[] is not null as is_by_pool,
   ${parameters.gte}::numeric > '-Infinity' or ${parameters.lte}::numeric < 'Infinity' as is_by_value`
-/** {@link askedColumns} with the strategies of the row `list`. */
-export const filterColumns = `${strategiesOfList(parameters.strategy)} as strategies, ${askedColumns}`
+/** {@link requestedColumns} with the strategies of the row `list`. */
+export const filterColumns = `${strategiesOfList(parameters.strategy)} as strategies, ${requestedColumns}`
 
 /** Values of the parameters from `gte` on. */
 export function filterValues({ valueUsd, pair, venue }: VaultFilter): Value[] {
@@ -37,20 +37,20 @@ export function isFiltered(filter: VaultFilter): boolean {
   return isByPool(filter) || filter.valueUsd !== null
 }
 
-const isOfValue = 'vault.value_usd between asked.gte and asked.lte'
+const isOfValue = 'vault.value_usd between requested.gte and requested.lte'
 /** SQL condition of the vaults that have a wanted value and position. */
-const isOfValueAndPool = `${isOfValue} and (not asked.is_by_pool or exists (
-  select from vault_pool pool where pool.vault_id = vault.id and (asked.venues is null or pool.venue = any(asked.venues))
-    and (asked.pair_a is null or ${pairText('pool')} = any(asked.pairs))))`
+const isOfValueAndPool = `${isOfValue} and (not requested.is_by_pool or exists (
+  select from vault_pool pool where pool.vault_id = vault.id and (requested.venues is null or pool.venue = any(requested.venues))
+    and (requested.pair_a is null or ${pairText('pool')} = any(requested.pairs))))`
 /** SQL condition of the vaults in a wanted status, of a wanted value. */
-export const isOfStatusAndValue = `vault.status = any(asked.statuses) and ${isOfValue}`
-const isOfStrategyAndOwner = `(asked.strategies is null or vault.strategy_id = any(asked.strategies))
-  and (asked.owners is null or vault.owner = any(asked.owners))`
+export const isOfStatusAndValue = `vault.status = any(requested.statuses) and ${isOfValue}`
+const isOfStrategyAndOwner = `(requested.strategies is null or vault.strategy_id = any(requested.strategies))
+  and (requested.owners is null or vault.owner = any(requested.owners))`
 /** SQL condition of the vaults that match the whole filter. */
-export const matchesAll = `vault.status = any(asked.statuses) and ${isOfStrategyAndOwner} and ${isOfValueAndPool}`
+export const matchesAll = `vault.status = any(requested.statuses) and ${isOfStrategyAndOwner} and ${isOfValueAndPool}`
 
-const pairs = 'unnest(asked.pair_a, asked.pair_b) as pair(a, b)'
-const venues = 'unnest(asked.venues) as place(venue)'
+const pairs = 'unnest(requested.pair_a, requested.pair_b) as pair(a, b)'
+const venues = 'unnest(requested.venues) as place(venue)'
 
 /**
  * SQL condition of the positions of a pair. The ranges repeat the equalities, so that the planner expects fewer rows from the
@@ -66,9 +66,9 @@ export function idsByPool(maxRows: number): string {
   const pools = (condition: string, order: string): string => `cross join lateral (
     select vault_id from vault_pool where ${condition} order by ${order} limit ${maxRows}) pool`
   return `select vault_id as id from (
-      select vault_id from ${pairs} ${pools(isOfPair, 'a, b, venue, vault_id')} where asked.venues is null
+      select vault_id from ${pairs} ${pools(isOfPair, 'a, b, venue, vault_id')} where requested.venues is null
       union all
-      select vault_id from ${venues} ${pools('venue = place.venue', 'venue, vault_id')} where asked.pair_a is null
+      select vault_id from ${venues} ${pools('venue = place.venue', 'venue, vault_id')} where requested.pair_a is null
       union all
       select vault_id from ${pairs} cross join ${venues}
         ${pools(`${isOfPair} and venue = place.venue`, 'a, b, venue, vault_id')}) found limit ${maxRows}`
@@ -79,8 +79,8 @@ const bytes = bytesOf('vault.address')
  * SQL condition of a range of values, in the form of the indexes: for a range of one column, the planner would expect so few
  * rows that it would sort them.
  */
-const inRange = `(vault.value_usd, ${bytes}) >= (asked.gte, ''::bytea)
-  and (vault.value_usd, ${bytes}) <= (asked.lte, '\\x${'ff'.repeat(21)}'::bytea)`
+const inRange = `(vault.value_usd, ${bytes}) >= (requested.gte, ''::bytea)
+  and (vault.value_usd, ${bytes}) <= (requested.lte, '\\x${'ff'.repeat(21)}'::bytea)`
 
 /**
  * Selects the ids of vaults by their value, of the strategies of a list where it has any. The order makes the planner use the
@@ -89,7 +89,7 @@ const inRange = `(vault.value_usd, ${bytes}) >= (asked.gte, ''::bytea)
 export function idsByValue(scope: Scope, maxRows: number): string {
   const { from, equal } = partsOf[scope === 'strategy' ? 'strategy' : 'all']
   const ranges = vaultStatuses.map(
-    (status) => `(select id from vault where ${equal} status = '${status}' and '${status}' = any(asked.statuses)
+    (status) => `(select id from vault where ${equal} status = '${status}' and '${status}' = any(requested.statuses)
       and ${inRange} order by value_usd, ${bytes} limit ${maxRows})`,
   )
   return `select found.id from ${from} cross join lateral (${ranges.join(' union all ')}) found limit ${maxRows}`
@@ -113,8 +113,8 @@ export function filteredInScope(scope: Scope, sql: OrderSql): string {
   return `with by_pool as materialized (${idsByPool(maxSorted + 1)}),
       by_value as materialized (${idsByValue(scope, maxSorted + 1)}),
       chosen as materialized (select case
-        when asked.is_by_pool and (select count(*) from by_pool) <= ${maxSorted} then 'pool'
-        when asked.is_by_value and (select count(*) from by_value) <= ${maxSorted} then 'value' else 'order' end as method)
+        when requested.is_by_pool and (select count(*) from by_pool) <= ${maxSorted} then 'pool'
+        when requested.is_by_value and (select count(*) from by_value) <= ${maxSorted} then 'value' else 'order' end as method)
     select * from ((${byPool}) union all (${byValue}) union all (${scanned(scope, sql, end)})) vault ${end}`
 }
 

@@ -56,7 +56,7 @@ function accessPathOf({ filter, orderBy }: VaultPage): AccessPath {
 const parametersOf: Record<Scope, number> = { all: 5, strategy: 6, owner: 7 }
 
 const statusColumn = `${parameters.status}::text[]::vault_status[] as statuses`
-/** The columns of the row `asked`, besides the cursor. All parameters before the last one must be named. */
+/** The columns of the row `requested`, besides the cursor. All parameters before the last one must be named. */
 const columnsOf: Record<AccessPath, string> = {
   indexed: statusColumn,
   ranged: `${statusColumn}, ${parameters.strategy}::text[], ${parameters.owner}::text[], ${parameters.gte}::numeric as bound`,
@@ -65,7 +65,7 @@ const columnsOf: Record<AccessPath, string> = {
 
 function vaultsOf(path: AccessPath, scope: Scope, sql: OrderSql, direction: Direction): string {
   if (path === 'filtered') return filteredInScope(scope, sql)
-  const bounds = `and vault.value_usd ${direction === 'ASC' ? '<=' : '>='} asked.bound`
+  const bounds = `and vault.value_usd ${direction === 'ASC' ? '<=' : '>='} requested.bound`
   return inScope(scope, sql, path === 'ranged' ? { ...pageExtent, bounds } : pageExtent)
 }
 
@@ -75,7 +75,7 @@ function vaultsOf(path: AccessPath, scope: Scope, sql: OrderSql, direction: Dire
  * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
  */
 function pageStatement(name: string, { path, scope, orderBy, direction }: PageKind): Read {
-  const sql = orderSql(orderBy, direction, 'asked')
+  const sql = orderSql(orderBy, direction, 'requested')
   const isFiltered = path === 'filtered'
   const { select, decode } = modelCodec<PageRows, PagedVaultRow>((c) =>
     // Object spread would create objects in dictionary mode, which are slow to read.
@@ -92,7 +92,7 @@ function pageStatement(name: string, { path, scope, orderBy, direction }: PageKi
     batching: { kind: 'keyed', keyProperty: 'list', maxKeys: maxLists },
     isLong: isFiltered,
     text: `${select} from ${namedLists}
-      cross join lateral (select ${columnsOf[path]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
+      cross join lateral (select ${columnsOf[path]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) requested
       cross join lateral (${vaultsOf(path, scope, sql, direction)}) vault`,
     decode,
   }

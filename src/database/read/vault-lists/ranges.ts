@@ -44,7 +44,7 @@ export function inOrder(equal: string, sql: OrderSql, { maxRows, limit, bounds =
   const { addressBytes, afterCursor, orderBy, orderByIndex } = sql
   const rangeOf = (status: VaultStatus): string => `(
     select vault.*, ${addressBytes} as address_bytes from vault
-    where ${equal} status = '${status}' and '${status}' = any(asked.statuses) and ${afterCursor} ${bounds}
+    where ${equal} status = '${status}' and '${status}' = any(requested.statuses) and ${afterCursor} ${bounds}
     order by ${orderByIndex} limit ${maxRows})`
   return `select * from (${vaultStatuses.map(rangeOf).join(' union all ')}) vault order by ${orderBy} ${limit}`
 }
@@ -56,7 +56,7 @@ const among = (table: string): string => `(${strategies} is null or ${table}.str
 export function ofSmallOwners({ addressBytes, afterCursor }: OrderSql, bounds = ''): string {
   return `select few.* from ${owners} cross join lateral (
     select vault.*, ${addressBytes} as address_bytes from vault
-    where not owner_is_large and owner = wanted.owner and status = any(asked.statuses) and ${among('vault')}
+    where not owner_is_large and owner = wanted.owner and status = any(requested.statuses) and ${among('vault')}
       and ${afterCursor} ${bounds} offset 0) few`
 }
 

@@ -35,7 +35,7 @@ export interface PageContext {
 export const noPage: PageContext = { length: 1, countCost: readCost }
 
 /** Length of a list that an argument requests: by a number, or by the ids of its items. */
-export interface AskedLength {
+export interface RequestedLength {
   readonly argument: string
   readonly length: number
 }
@@ -44,7 +44,7 @@ export interface AskedLength {
  * Returns the requested length of a list.
  * @returns null if no argument requests a length
  */
-export function askedLength(given: Readonly<Record<string, unknown>>): AskedLength | null {
+export function requestedLength(given: Readonly<Record<string, unknown>>): RequestedLength | null {
   for (const argument of lengthArguments) {
     const value = given[argument]
     if (typeof value === 'number') return { argument, length: Math.max(1, value) }
@@ -57,10 +57,14 @@ export function askedLength(given: Readonly<Record<string, unknown>>): AskedLeng
  * Returns the number of items of a list: the length that an argument requests, the size of a connection's page, or an
  * assumed length. Any other field counts 1, except `__type`, whose lists may be several times longer than assumed.
  */
-export function lengthOf(field: GraphQLField<unknown, unknown>, asked: AskedLength | null, page: number): number {
+export function lengthOf(
+  field: GraphQLField<unknown, unknown>,
+  requested: RequestedLength | null,
+  page: number,
+): number {
   if (field === TypeMetaFieldDef) return largestType
   if (!isListField(field)) return 1
-  return isPageField(field) ? page : (asked?.length ?? assumedLengths[field.name] ?? 10)
+  return isPageField(field) ? page : (requested?.length ?? assumedLengths[field.name] ?? 10)
 }
 
 /** Returns whether the cost of a field depends on the page that contains it. */
@@ -89,7 +93,7 @@ export function argumentCost(given: Readonly<Record<string, unknown>>): number {
 function scopeCost(given: Readonly<Record<string, unknown>>): number {
   const { strategy, owner } = (given['where'] ?? {}) as Readonly<Record<string, unknown>>
   const pages = Math.max(distinctIn(strategy), distinctIn(owner) * scopeCosts.pagesOfOwner)
-  return pages < 2 ? 0 : Math.ceil((pages * (askedLength(given)?.length ?? 1)) / scopeCosts.rowsOfCost)
+  return pages < 2 ? 0 : Math.ceil((pages * (requestedLength(given)?.length ?? 1)) / scopeCosts.rowsOfCost)
 }
 
 const distinctIn = (value: unknown): number => (Array.isArray(value) ? new Set(value).size : 0)

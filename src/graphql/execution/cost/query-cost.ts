@@ -13,8 +13,8 @@ import {
 import { countNodes, definitionOf } from '../syntax-tree.ts'
 import {
   argumentCost,
-  type AskedLength,
-  askedLength,
+  type RequestedLength,
+  requestedLength,
   filterCost,
   type GivenArguments,
   givenArguments,
@@ -84,7 +84,7 @@ class Computation {
 
 /** The cost of a field without its page: requested length, cost of arguments, and cost of one item. */
 interface FieldCost {
-  readonly asked: AskedLength | null
+  readonly requested: RequestedLength | null
   readonly ofArguments: number
   readonly each: QueryCost
 }
@@ -175,9 +175,9 @@ class CostCalculator {
     const given = givenArguments(field, node)
     const ofText = textCost(node, parent)
     const cost: CostFunction = (computation, page) => {
-      const { asked, each, ofArguments } = fieldCost(node, given, inner, computation)
-      const length = lengthOf(field, asked, page.length)
-      const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
+      const { requested, each, ofArguments } = fieldCost(node, given, inner, computation)
+      const length = lengthOf(field, requested, page.length)
+      const label = requested === null ? [] : [`${field.name}(${requested.argument}: ${requested.length})`]
       return {
         cost: ownCost(field, page) + ofText + ofArguments + length * each.cost,
         mostExpensive: [...label, ...each.mostExpensive],
@@ -201,9 +201,9 @@ function fieldCost(
   const known = computation.fields.get(node)
   if (known !== undefined) return known
   const given = valuesFor(computation.variables)
-  const asked = askedLength(given)
-  const page = { length: asked?.length ?? 1, countCost: filterCost(given).count }
-  const cost = { asked, ofArguments: argumentCost(given), each: costAt(inner, computation, page) }
+  const requested = requestedLength(given)
+  const page = { length: requested?.length ?? 1, countCost: filterCost(given).count }
+  const cost = { requested, ofArguments: argumentCost(given), each: costAt(inner, computation, page) }
   computation.fields.set(node, cost)
   return cost
 }

@@ -145,7 +145,7 @@ function isLike(pattern: RegExp, value: unknown): boolean {
 builder.queryField('vaults', (t) =>
   t.field({
     type: VaultConnection,
-    description: 'Vaults, the most valuable first unless another order is asked for.',
+    description: 'Vaults, the most valuable first unless another order is requested.',
     args: pageArguments,
     resolve: (_, args, context) => vaultPage(context, allStrategies, args),
   }),
@@ -154,7 +154,7 @@ builder.queryField('vaults', (t) =>
 builder.prismaObjectField('Strategy', 'vaults', (t) =>
   t.field({
     type: VaultConnection,
-    description: 'The vaults that run the strategy, the most valuable first unless another order is asked for.',
+    description: 'The vaults that run the strategy, the most valuable first unless another order is requested.',
     args: pageArguments,
     resolve: (strategy, args, context) => vaultPage(context, strategy.id, args),
   }),

@@ -20,7 +20,7 @@ export interface LedgerStreamOptions {
   readonly onDelivery: () => void
 }
 
-/** A stream of ledger rows as it is asked for. */
+/** A request for a stream of ledger rows. */
 export interface LedgerRequest {
   /** Arguments of the field `ledger`. */
   readonly args: Readonly<Record<string, unknown>>
@@ -62,7 +62,7 @@ export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream 
   }
 }
 
-/** Returns the position that the client asks for; null if it asks for none. */
+/** Returns the position that the client requests; null if it requests none. */
 function resumedPosition({ request }: Exchange, after: LedgerPosition | null): StartPosition | null {
   const last = request.header('last-event-id')
   if (last !== null && last !== '') return parseLedgerPosition(last) ?? 'malformed'

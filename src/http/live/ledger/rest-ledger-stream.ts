@@ -52,9 +52,9 @@ export function restLedgerStream({ operations, connections, createLedgerStream }
     const { request, sender } = exchange
     const refusal = responseByMethod(request.method)
     if (refusal !== null) return new EncodedResponse(refusal)
-    const asked = parametersOf(request.query)
-    if ('refusal' in asked) return refuse(request, asked.refusal)
-    const { variables, after } = asked
+    const parameters = parametersOf(request.query)
+    if ('refusal' in parameters) return refuse(request, parameters.refusal)
+    const { variables, after } = parameters
     return openAt(exchange, connections.admit(sender), async (opening) => {
       const checked = await operations.checkSubscription(liveEventOperation.text.toString(), { variables }, exchange)
       if (checked === null) throw new Error('The document of rows is not valid.')
@@ -65,11 +65,11 @@ export function restLedgerStream({ operations, connections, createLedgerStream }
 }
 
 /** Variables of the document, and the position to begin after. */
-interface Asked extends Pick<LedgerRequest, 'after'> {
+interface LedgerParameters extends Pick<LedgerRequest, 'after'> {
   readonly variables: Readonly<Record<string, unknown>>
 }
 
-function parametersOf(query: URLSearchParams): Asked | { readonly refusal: TextResponse } {
+function parametersOf(query: URLSearchParams): LedgerParameters | { readonly refusal: TextResponse } {
   try {
     const { after, ...variables } = readParameters(liveEvents.queryParameters, query) as { readonly after?: string }
     const position = after === undefined ? null : parseLedgerPosition(after)

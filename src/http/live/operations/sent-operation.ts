@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import type { OperationParams } from '../../../graphql/execution/executor.ts'
 import { isJsonPost, objectIn } from '../../graphql/json-post.ts'
-import type { AskedDocument, DocumentParams, PersistedOperations } from '../../graphql/persisted-operations.ts'
+import type { RequestedDocument, DocumentParams, PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange } from '../../middleware.ts'
 
 /** An operation as a client sends it. */
@@ -25,13 +25,13 @@ export function sentOperation({ request, body }: Exchange, findDocument: Persist
   const operationName: unknown = sent.operationName ?? null
   if (!isObjectOrNull(variables) || !isObjectOrNull(extensions)) return null
   if (operationName !== null && typeof operationName !== 'string') return null
-  const asked = documentOf({ query: sent.query, extensions }, findDocument)
-  if (asked === null) return null
+  const requested = documentOf({ query: sent.query, extensions }, findDocument)
+  if (requested === null) return null
   return {
-    query: asked.text,
+    query: requested.text,
     operationName,
     variables,
-    keep: () => asked.keep(asked.text),
+    keep: () => requested.keep(requested.text),
   }
 }
 
@@ -42,7 +42,7 @@ function isObjectOrNull(value: unknown): value is Readonly<Record<string, unknow
   return typeof value === 'object' && !Array.isArray(value)
 }
 
-function documentOf(params: DocumentParams, findDocument: PersistedOperations): AskedDocument | null {
+function documentOf(params: DocumentParams, findDocument: PersistedOperations): RequestedDocument | null {
   try {
     return findDocument(params)
   } catch (error) {

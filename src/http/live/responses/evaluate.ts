@@ -10,10 +10,10 @@ import { type Evaluation, laterVersion } from './followed-query.ts'
 export const liveSender = 'live'
 
 /** Makes a response for streams, from the response cache or anew, as for any other request. */
-export type Evaluate = (asked: AskedResponse) => Promise<Evaluation>
+export type Evaluate = (requested: RequestedResponse) => Promise<Evaluation>
 
 /** A response for streams. */
-export interface AskedResponse {
+export interface RequestedResponse {
   /** Path of the request that it would be the response to, by which its errors are formatted. */
   readonly path: string
   /** Key in the response cache. */
