@@ -197,7 +197,7 @@ export const connectionLimits = {
   reservedDescriptors: 256, // For everything else: the embedded database (20 when idle), static files, metrics.
   metricsConnections: 64, // Connections to the metrics port: a few Prometheus servers and people.
   readMilliseconds: 25, // Time of one event-loop iteration for reading: 64 KB take up to 10 ms to parse.
-  turnMilliseconds: 10, // Time of one event-loop iteration for requests that go on together, and to send responses.
+  iterationMilliseconds: 10, // Time of one event-loop iteration for requests that go on together, and to send responses.
   waitingConnections: 512, // Of one address that wait to be read: at 4 ms each, the last one waits 2 s.
   waitingLong: 1_024, // New connections of all addresses with more than 4 KB of input that wait to be read.
   waitingBytes: 16_000_000, // Their input, which was read already: each has up to 128 KB.

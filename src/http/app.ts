@@ -115,7 +115,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
   const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })
   const capacity = createSharedCapacity(limits)
-  const turns = new Turns(connectionLimits.turnMilliseconds)
+  const turns = new Turns(connectionLimits.iterationMilliseconds)
 
   const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
   const addressNow = exampleAddresses({ executor, isOpen, report: options.report })

@@ -71,8 +71,8 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
       there,
       options,
     )
-    const isTurn = number % markEveryBlocks === 0
-    const isMarked = ({ address }: VaultConfig): boolean => isTurn || touched.has(address)
+    const isScheduled = number % markEveryBlocks === 0
+    const isMarked = ({ address }: VaultConfig): boolean => isScheduled || touched.has(address)
     const held = (some: readonly VaultConfig[]) => new Map(some.map(({ address }) => [address, holdings.of(address)]))
     plans.push({
       number,
@@ -118,8 +118,8 @@ function numbersOf(
 ): number[] {
   const numbers = new Set(logs)
   for (const { firstBlock } of vaults) if (firstBlock >= from && firstBlock <= to) numbers.add(firstBlock)
-  for (let turn = Math.ceil(from / markEveryBlocks) * markEveryBlocks; turn <= to; turn += markEveryBlocks) {
-    numbers.add(turn)
+  for (let number = Math.ceil(from / markEveryBlocks) * markEveryBlocks; number <= to; number += markEveryBlocks) {
+    numbers.add(number)
   }
   return [...numbers].sort((a, b) => a - b)
 }

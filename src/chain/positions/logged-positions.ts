@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
-import { forEachInTurns, groupBy } from '../rpc/arrays.ts'
+import { forEachYielding, groupBy } from '../rpc/arrays.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
@@ -114,7 +114,7 @@ export async function findChanged(
     const from = Math.max(oldest, to - windowBlocks + 1)
     const logs = await readHistory(rpc, venues.changesOf([...sought.keys()]), from, to, width)
     const blocks = groupBy(logs.reverse(), ({ block: number }) => number)
-    await forEachInTurns(blocks.values(), (ofBlock) => ofBlock.forEach(undo))
+    await forEachYielding(blocks.values(), (ofBlock) => ofBlock.forEach(undo))
     for (const [id, arrival] of sought) if (arrival.block >= from) sought.delete(id)
   }
   return changed

@@ -2,7 +2,7 @@ import type { Address } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { Contradiction } from '../errors.ts'
 import { aboutVault } from '../progress/set-aside.ts'
-import { forEachInTurns, groupBy } from '../rpc/arrays.ts'
+import { forEachYielding, groupBy } from '../rpc/arrays.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
@@ -48,7 +48,7 @@ export async function applyHistory(
       }),
     ),
   )
-  await forEachInTurns(blocks.values(), (ofBlock) => holdings.applyLogs(ofBlock))
+  await forEachYielding(blocks.values(), (ofBlock) => holdings.applyLogs(ofBlock))
   const unlisted = [...holdings.vaults].flatMap((vault) =>
     holdings.of(vault).positions.filter(({ id }) => !venues.lists(id)),
   )
@@ -67,7 +67,7 @@ async function additionsIn(
   holdings: Holdings,
 ): Promise<Map<string, AddedLiquidity>> {
   const found = new Map<string, AddedLiquidity>()
-  await forEachInTurns(blocks, (logs) => {
+  await forEachYielding(blocks, (logs) => {
     for (const log of logs) {
       const change = holdings.venues.readLog(log)
       if (change?.account === undefined) continue

@@ -28,7 +28,7 @@ export function inChunks<Item>(items: readonly Item[], size: number): Item[][] {
  * Calls a function with each group in order, and yields to the event loop after some items: the reader shares the main
  * thread with the server, and others determine the number of logs.
  */
-export async function forEachInTurns<Item>(
+export async function forEachYielding<Item>(
   groups: Iterable<readonly Item[]>,
   work: (group: readonly Item[]) => void,
 ): Promise<void> {

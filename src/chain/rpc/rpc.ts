@@ -70,7 +70,8 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   const checked = new Set<Node>()
   // No limit on listeners: each pending request adds one.
   setMaxListeners(0, signal)
-  let turn = 0
+  /** Number of requests that could start at any node: each starts at the next one. */
+  let started = 0
 
   /** Verifies the chain id of a node before its first use. */
   const check = async (node: Node): Promise<void> => {
@@ -94,7 +95,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     block: BlockId | null,
     after: Node | undefined,
   ): Promise<Value> => {
-    const first = after === undefined ? turn++ : nodes.indexOf(after) + 1
+    const first = after === undefined ? started++ : nodes.indexOf(after) + 1
     let replaced = 0
     for (let failures = 0; ; failures++) {
       signal.throwIfAborted()

@@ -29,13 +29,13 @@ export function createTaskQueues(): TaskQueues {
   const short: (() => void)[] = []
   const long: (() => void)[] = []
   let isRunning = false
-  let turnedAt = 0
+  let iterationStartedAt = 0
 
   /** Starts the next task, of the other kind if one waits. */
   async function beginNext(wasLong: boolean): Promise<void> {
-    if (wasLong || performance.now() - turnedAt > maxBlockedMilliseconds) {
+    if (wasLong || performance.now() - iterationStartedAt > maxBlockedMilliseconds) {
       await nextIteration()
-      turnedAt = performance.now()
+      iterationStartedAt = performance.now()
     }
     const begin = wasLong ? (short.shift() ?? long.shift()) : (long.shift() ?? short.shift())
     if (begin === undefined) isRunning = false
@@ -47,7 +47,7 @@ export function createTaskQueues(): TaskQueues {
       if (isRunning) await new Promise<void>((begin) => waiting.push(begin))
       else {
         isRunning = true
-        turnedAt = performance.now()
+        iterationStartedAt = performance.now()
       }
       try {
         if (signal?.aborted === true) throw new ReadCancelled()

@@ -132,10 +132,10 @@ export class Connection implements RequestConnection {
     if (this.#refusal !== null) return
     this.#refusal = refusal
     this.#socket.pause()
-    this.#refuseInTurn()
+    this.#refuseInOrder()
   }
 
-  #refuseInTurn(): void {
+  #refuseInOrder(): void {
     const socket = this.#socket
     // An earlier response may have closed the connection.
     if (this.#refusal === null || socket.destroyed || socket.writableEnded) return
@@ -175,7 +175,7 @@ export class Connection implements RequestConnection {
       // An idle connection retains no request.
       if (this.#newest === response && response.req.complete) this.#newest = null
       while (this.#waiting.length > 0 && this.#takeStart()) this.#runNext()
-      if (this.#refusal !== null) this.#refuseInTurn()
+      if (this.#refusal !== null) this.#refuseInOrder()
       if (this.isClosing) this.#socket.end()
     })
     this.#startRequest(response)

@@ -101,7 +101,7 @@ export type WriteResponse = (
 export function createResponseWriter(unsent = new UnsentBytes(unsentBytes)): WriteResponse {
   /** Resolves at the end of this iteration of the event loop; null while no response waits for it. */
   let endOfIteration: Promise<void> | null = null
-  const writeTurns = new Turns(connectionLimits.turnMilliseconds)
+  const writeTurns = new Turns(connectionLimits.iterationMilliseconds)
   return async (response, outgoing, sender) => {
     const end = (endOfIteration ??= nextIteration())
     await end

@@ -13,7 +13,7 @@ import { senderOfAddress } from '../../../src/http/sender.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { LiveValue } from '../../support/live-value.ts'
 
-test('evaluations begin in several iterations of the event loop, in which other work has its turn', async () => {
+test('evaluations begin in several iterations of the event loop, so that other work runs between them', async () => {
   const queue = new EvaluationQueue(liveLimits)
   const busy = (): Promise<void> => {
     for (const until = performance.now() + 1; performance.now() < until;);

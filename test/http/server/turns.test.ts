@@ -12,9 +12,9 @@ import { type Deferred, deferred } from '../../support/deferred.ts'
 import { type RawConnection, rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 
-const { turnMilliseconds } = connectionLimits
+const { iterationMilliseconds } = connectionLimits
 /** Each piece of work takes a millisecond: one iteration has time for so many of them, and the one that it ends with. */
-const maxOfIteration = turnMilliseconds + 1
+const maxOfIteration = iterationMilliseconds + 1
 const clients = 60
 const behind = 3
 
@@ -58,7 +58,7 @@ async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Pr
   const listener = nodeAdapter({
     limits: defaultHttpLimits,
     capacity: createSharedCapacity(defaultHttpLimits),
-    turns: new Turns(turnMilliseconds),
+    turns: new Turns(iterationMilliseconds),
     startTrace: createTracing({ report: nothing }),
     handle: (exchange) => (exchange.request.path === '/shared' ? shared.promise.then(() => empty) : handle(exchange)),
     trustedProxies: 0,
@@ -139,7 +139,7 @@ test('requests that waited for the same commit let the event loop go on between 
   const versions = new DataVersions()
   versions.listening(true)
   versions.committed({ version: '1.5', newestTs: null })
-  const waitFor = versionWaiter(versions, () => Promise.resolve(null), nothing, new Turns(turnMilliseconds))
+  const waitFor = versionWaiter(versions, () => Promise.resolve(null), nothing, new Turns(iterationMilliseconds))
   const waiting = Array.from({ length: clients }, async () => {
     expect(await waitFor('2.6', 'sender', nothing)).toBeNull()
     counted.count()

@@ -9,7 +9,7 @@ export class CommitFollower {
   #stop: StopListening = () => Promise.resolve()
   #isListening = false
   /** Counts the servers, to ignore later reports of an earlier one. */
-  #turn = 0
+  #followed = 0
 
   constructor(listener: ChangeListener, reported: ReportedState) {
     this.#listener = listener
@@ -19,9 +19,9 @@ export class CommitFollower {
   /** Reports the commits of a server from now on. */
   follow(server: ReadServer): void {
     const { replica } = server
-    const turn = ++this.#turn
+    const followed = ++this.#followed
     const listener = this.#listener
-    const isCurrent = (): boolean => turn === this.#turn
+    const isCurrent = (): boolean => followed === this.#followed
     this.#stop = server.listen({
       committed: (commit) => {
         if (!isCurrent()) return
@@ -46,7 +46,7 @@ export class CommitFollower {
    * @returns resolves when its connection is closed
    */
   leave(): Promise<void> {
-    this.#turn++
+    this.#followed++
     if (this.#isListening) this.#listener.listening(false)
     this.#isListening = false
     return this.#stop()

@@ -71,7 +71,7 @@ export function byType(
 
 /**
  * Returns a writer of lists. Long ones are written in slices, between which the event loop runs. The items of a list are all
- * promises or none is: the rejection of one behind the first slice could stay unhandled until its turn.
+ * promises or none is: the rejection of one behind the first slice could stay unhandled until its slice.
  */
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {

@@ -28,7 +28,7 @@ interface Stalled {
   readonly sender: string
   readonly responses: Map<ServerResponse, Unsent>
   /** The response at the head of the pipeline, and its deadline. */
-  turn: { readonly response: ServerResponse; readonly deadline: number } | null
+  head: { readonly response: ServerResponse; readonly deadline: number } | null
   /** The socket's timeout before it stalled. */
   readonly silentMilliseconds: number
 }
@@ -82,7 +82,7 @@ export class UnsentBytes {
 
   #stall(socket: Socket, sender: string): Stalled {
     const silentMilliseconds = socket.timeout ?? 0
-    const stalled = { socket, sender, responses: new Map<ServerResponse, Unsent>(), turn: null, silentMilliseconds }
+    const stalled = { socket, sender, responses: new Map<ServerResponse, Unsent>(), head: null, silentMilliseconds }
     this.#stalled.set(socket, stalled)
     this.#sweeping ??= setInterval(() => this.#sweep(), this.#sweepMilliseconds).unref()
     // A socket with a pending write times out at the end of the second period without progress: net counts the first as
@@ -130,8 +130,8 @@ export class UnsentBytes {
     for (const each of this.#stalled.values()) {
       const [response, unsent] = [...each.responses].find(([{ socket }]) => socket !== null) ?? []
       if (response === undefined || unsent === undefined) continue
-      if (each.turn?.response !== response) each.turn = { response, deadline: time + this.#allowed(unsent.body) }
-      else if (time > each.turn.deadline) this.#cut(each)
+      if (each.head?.response !== response) each.head = { response, deadline: time + this.#allowed(unsent.body) }
+      else if (time > each.head.deadline) this.#cut(each)
     }
   }
 
