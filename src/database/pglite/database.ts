@@ -100,7 +100,7 @@ function serialSnapshots(pglite: PGlite, long: TaskQueue, statements: StatementR
           pglite.transaction(async () => {
             const reads = new SnapshotReads(async (read, values) => {
               await nextIteration()
-              return untilCancelled(statements.read(read, values), signal)
+              return untilCancelled(statements.readInTransaction(read, values), signal)
             })
             try {
               return await untilCancelled(work(chunkReads(reads)), signal)

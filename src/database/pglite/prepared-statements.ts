@@ -28,10 +28,10 @@ export interface StatementRunner {
   readonly run: RunStatement
   /** Appends rows by COPY inside a transaction that is open already. */
   readonly copy: RunCopy
-  /** Runs a read inside a transaction that is open already. Reuses its plan for a while. */
-  readonly read: (read: Statement, values: readonly Value[]) => Promise<unknown[]>
+  /** Runs a read inside a transaction that is open already; its rows are still encoded. Reuses its plan for a while. */
+  readonly readInTransaction: (read: Statement, values: readonly Value[]) => Promise<unknown[]>
   /** Runs a read while no transaction is open, and decodes its rows. Reuses its plan for a while. */
-  readonly readAlone: <Row>(read: Statement, values: readonly Value[]) => Promise<Versioned<Row>>
+  readonly readOutsideTransaction: <Row>(read: Statement, values: readonly Value[]) => Promise<Versioned<Row>>
   /** Rejects all later statements: on a closing database a call of the protocol would never return. */
   readonly close: () => void
 }
@@ -84,8 +84,8 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
         const copied = [serialize.query(text), serialize.copyData(data), serialize.copyDone()]
         return pglite.execProtocolStream(Buffer.concat(copied), { syncToFs: false })
       }),
-    read: (read, values) => run(read, values, read.name),
-    readAlone: async <Row>(read: Statement, values: readonly Value[]) =>
+    readInTransaction: (read, values) => run(read, values, read.name),
+    readOutsideTransaction: async <Row>(read: Statement, values: readonly Value[]) =>
       decodeRows<Row>(read, await pglite._runExclusiveTransaction(() => run(read, values, read.name))),
     close: () => {
       isClosed = true

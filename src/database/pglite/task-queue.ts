@@ -65,9 +65,12 @@ export function createTaskQueues(): TaskQueues {
  * Returns the reader of PGlite. Each read runs in the queue of its kind, because a running statement blocks the whole process
  * and cannot be cancelled.
  */
-export function queuedReader({ short, long }: TaskQueues, { readAlone }: StatementRunner): StatementReader {
+export function queuedReader(
+  { short, long }: TaskQueues,
+  { readOutsideTransaction }: StatementRunner,
+): StatementReader {
   return {
     read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
-      (read.isLong === true ? long : short)(() => readAlone<Row>(read, values), signal),
+      (read.isLong === true ? long : short)(() => readOutsideTransaction<Row>(read, values), signal),
   }
 }
