@@ -95,17 +95,18 @@ export function decodeRows<Row>(statement: Statement, sent: unknown[]): Versione
   if (decode === undefined) return { rows: sent as Row[], version }
   let characters = 0
   for (const { encoded } of texts) characters += encoded?.length ?? 0
-  const decoded = (): Versioned<Row> => ({ rows: decodeTexts(decode as Decode<Row>, texts), version })
-  return characters > charactersAtOnce ? nextIteration().then(decoded) : decoded()
+  return characters > charactersAtOnce
+    ? nextIteration().then(() => decodeTexts(decode as Decode<Row>, texts, version))
+    : decodeTexts(decode as Decode<Row>, texts, version)
 }
 
 type Decode<Row> = RowCodec<Row>['decode']
 
-function decodeTexts<Row>(decode: Decode<Row>, texts: readonly SentRow[]): Row[] {
+function decodeTexts<Row>(decode: Decode<Row>, texts: readonly SentRow[], version: string | null): Versioned<Row> {
   const lists: Row[][] = []
   for (const { encoded, key } of texts) if (encoded != null) lists.push(decode(encoded, key))
   const [only, ...others] = lists
-  return only !== undefined && others.length === 0 ? only : ([] as Row[]).concat(...lists)
+  return { rows: only !== undefined && others.length === 0 ? only : ([] as Row[]).concat(...lists), version }
 }
 
 const asJson = (sql: string): string => `to_json(${sql})::text`
