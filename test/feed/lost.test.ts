@@ -94,6 +94,24 @@ test('what was lost behind a batch of bad lines is applied again, and counted on
   expect(found.came).toEqual(whole.came)
 })
 
+test('a line that was set aside before what was lost remains so, where a gzipped file is read again', async () => {
+  const file = path.join(folder, 'early.ndjson.gz')
+  const first = feedText([strategy('one'), mark(vaultA, midnight + 100, '1'), opened(vaultA, 'one')])
+  await writeFile(file, gzipSync(first + feedText([deposit(vaultA, midnight + 10, '100')])))
+  async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) yield* [chunk.subarray(0, first.length), chunk.subarray(first.length)]
+  }
+  const open = async (): Promise<Source> => {
+    const source = await fileSource(file)
+    return { ...source, chunks: inPieces(source.chunks) }
+  }
+  const whole = await applied(await open(), -1)
+  const found = await applied(await open(), 1)
+  expect([whole.reopened, found.reopened]).toEqual([0, 1])
+  expect(whole.came.summary.rejected).toEqual({ mark: 1 })
+  expect(found.came).toEqual(whole.came)
+})
+
 test('bad lines that a file has got before a failover, mended in place, are set aside and counted', async () => {
   const [known, bad] = ['{"kind":"trade"}\n', '{"kind":"track"}\n']
   const file = path.join(folder, 'mended.ndjson')

@@ -2,11 +2,12 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import type { Database } from '../../database/database.ts'
-import type { FeedPosition } from '../../database/write/feed.ts'
+import { type FeedPosition, lockFeedPosition } from '../../database/write/feed.ts'
 import type { KindCounts, Summary } from '../../feed/checkpoints.ts'
 import { ingest } from '../../feed/ingest.ts'
 import type { Writer } from '../../feed/jobs/writer.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
+import { retryDuringOutage } from '../../feed/retry.ts'
 import { fileSource, inFullChunks, inputSource, type ByteSource } from '../../feed/reading/source.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
 
@@ -30,7 +31,15 @@ export interface IngestCommand {
  */
 export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   const { database, feed, skipBad, input, output, signal, nowSeconds } = command
-  const source = feed === '-' ? inFullChunks(inputSource(input, signal)) : await fileSource(feed)
+  const outageObserver = {
+    onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),
+    onResume: () => output.write('The feed goes on.\n'),
+  }
+  const openFile = async (): Promise<ByteSource> => {
+    const stored = (): Promise<FeedPosition | null> => storedPosition(database, path.resolve(feed))
+    return fileSource(feed, await retryDuringOutage(stored, outageObserver, signal))
+  }
+  const source = feed === '-' ? inFullChunks(inputSource(input, signal)) : await openFile()
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`) : undefined
   const writers = (await command.startWriters?.()) ?? []
   const progress = showProgress(source, output)
@@ -39,10 +48,6 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
     const onProgress = (current: Summary, bytesHandled: number): void => {
       summary = current
       progress.update(current, bytesHandled)
-    }
-    const outageObserver = {
-      onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),
-      onResume: () => output.write('The feed goes on.\n'),
     }
     const onReopen = (stored: FeedPosition | null): void =>
       void output.write(`The database has lost facts that were applied. ${describeResume(stored)}\n`)
@@ -58,6 +63,11 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   }
   if (signal.aborted) output.write('Stopped before the end of the feed: the same command does the rest\n')
   return total(summary.rejected) > 0 || signal.aborted ? 1 : 0
+}
+
+/** Returns the position of a feed as the primary server has it; null where nothing of the feed has been applied. */
+function storedPosition(database: Database, name: string): Promise<FeedPosition | null> {
+  return database.transaction((transaction) => lockFeedPosition(transaction, name))
 }
 
 /** Describes where a feed resumes after the database has lost facts. */

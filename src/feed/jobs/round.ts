@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/database.ts'
 import { commitsOf, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { rejectedLines } from '../attempt.ts'
-import { clockOf, positionAfter } from '../batch.ts'
+import { clockOf, positionAfter, wasHandled } from '../batch.ts'
 import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
 import { areKnown } from '../projector/batch-state.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
@@ -95,7 +95,8 @@ class Round {
     const clockSeconds = clockOf(source, nowSeconds)?.()
     this.#running = this.parts.map(async (indexes, at) => {
       const lines = indexes.map((index) => this.lines[index] as Line)
-      const part = { lines, skipBad: rejects !== undefined, clockSeconds, base }
+      const handledLines = lines.filter((line) => wasHandled(source, line)).length
+      const part = { lines, handledLines, skipBad: rejects !== undefined, clockSeconds, base }
       const applied = await (writers[at] as Writer).apply(part, (outcomes) => this.#hasWritten(at, outcomes))
       indexes.forEach((index, ofPart) => (this.outcomes[index] = applied.outcomes[ofPart]))
       return applied

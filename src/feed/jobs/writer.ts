@@ -13,6 +13,8 @@ import { saveChanges } from '../projector/save-changes.ts'
 /** The lines of a round that one writer applies: all lines about certain vaults, in the order of the feed. */
 export interface Part {
   readonly lines: readonly LineBytes[]
+  /** Number of the first lines that an earlier run of the feed has handled: facts of these that are not known were set aside. */
+  readonly handledLines: number
   readonly skipBad: boolean
   /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all. */
   readonly clockSeconds: number | undefined
@@ -57,7 +59,7 @@ export type WriterConnection = Pick<Database, 'transaction' | 'close'>
 export function createWriter(connection: WriterConnection): Writer {
   return {
     apply(part, gate) {
-      const batch = part.lines.map((line) => parseLine(line, noPosition))
+      const batch = part.lines.map((line, at) => parseLine(line, noPosition, at < part.handledLines))
       return applyPart(connection, batch, part, onceOpen(gate))
     },
     close: () => connection.close(),

@@ -5,7 +5,11 @@ import type { Fact, FactKind } from '../fact/fact.ts'
 /**
  * A validated fact, with a digest of its contents, or the problem of a line, and the feed's position after the line.
  */
-export type BatchLine = { readonly position: FeedPosition } & (
+export type BatchLine = {
+  readonly position: FeedPosition
+  /** Whether an earlier run of the feed has handled the line: where its fact is not known, it was set aside, and remains so. */
+  readonly wasHandled?: boolean
+} & (
   { readonly fact: Fact; readonly digest: string } | { readonly issue: ValidationIssue; readonly kind: FactKind | null }
 )
 

@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Transaction } from '../../database/database.ts'
 import { type FeedPosition, readNewestFact } from '../../database/write/feed.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { ClockBehind } from '../errors.ts'
+import { ClockBehind, type ValidationIssue } from '../errors.ts'
 import { aheadOfClock, isClockBehind } from '../fact/clock.ts'
 import type { BatchState } from './changes.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
@@ -65,8 +65,8 @@ export async function project(
 /** Applies a line to the projection, unless it is bad, and returns its outcome. */
 function applyLine(projection: Projection, line: BatchLine, clockSeconds: number | undefined): LineOutcome {
   if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
-  const { fact, digest } = line
-  const issue = clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)
+  const { fact, digest, wasHandled = false } = line
+  const issue = wasHandled ? setAsideBefore : clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)
   try {
     if (issue !== null && !projection.isKnown(fact, digest)) return { status: 'rejected', kind: fact.kind, issue }
     return { status: projection.apply(fact, digest) ? 'applied' : 'skipped', kind: fact.kind }
@@ -74,6 +74,12 @@ function applyLine(projection: Projection, line: BatchLine, clockSeconds: number
     if (!(error instanceof DomainError)) throw error
     return { status: 'rejected', kind: fact.kind, issue: { key: error.key, reason: error.message } }
   }
+}
+
+/** The problem of a fact that is not known, where an earlier run of the feed has handled its line. */
+const setAsideBefore: ValidationIssue = {
+  key: null,
+  reason: 'was set aside by an earlier run, and is tried again once all lines of the feed are handled',
 }
 
 /**
@@ -86,7 +92,8 @@ function wrongClockFinder(
 ): (line: BatchLine) => Promise<ClockBehind | null> {
   let newest: Promise<number | null> | undefined
   return async (line) => {
-    if (clockSeconds === undefined || !('fact' in line) || aheadOfClock(line.fact, clockSeconds) === null) return null
+    if (clockSeconds === undefined || !('fact' in line) || line.wasHandled === true) return null
+    if (aheadOfClock(line.fact, clockSeconds) === null) return null
     const newestSeconds = await (newest ??= readNewestFact(transaction))
     if (!isClockBehind(clockSeconds, newestSeconds)) return null
     return new ClockBehind(line.position.line, line.fact.ts, clockSeconds, newestSeconds)

@@ -4,7 +4,7 @@ import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
 import { maxLineBytes } from '../fact/parse.ts'
 import { decompress, noProgress } from './decompress.ts'
-import type { LineStart } from './lines.ts'
+import { isBlank, type LineStart } from './lines.ts'
 import { isGzipFile, readBytes } from './open-file.ts'
 import { isLastLineOnly, PrefixDigest } from './prefix-digest.ts'
 
@@ -53,6 +53,36 @@ export async function extendsBeyond(
  */
 export async function endsAt(handle: FileHandle, position: FeedPosition, signal?: AbortSignal): Promise<boolean> {
   return (await readApplied(handle, position, signal))?.hasMore === false
+}
+
+/**
+ * Returns the end of the part of a file that has been handled, where lines follow it that have not: each of its lines is known
+ * or was set aside.
+ * @param stored position of the feed in the database
+ * @returns offset in bytes of the decompressed feed; 0 where the part has changed, where its digest is that of an older version,
+ *   which proves its last line only, and where no lines follow
+ */
+export async function handledPart(handle: FileHandle, stored: FeedPosition | null): Promise<number> {
+  if (stored === null || isLastLineOnly(stored.fingerprint)) return 0
+  const handled = await readApplied(handle, stored, undefined)
+  return handled?.hasMore === true && (await hasLinesAfter(handle, stored.byte)) ? stored.byte : 0
+}
+
+/** Tells whether a file, uncompressed or gzipped, has anything but blank lines after an offset. */
+async function hasLinesAfter(handle: FileHandle, byte: number): Promise<boolean> {
+  const isGzip = await isGzipFile(handle)
+  let at = isGzip ? 0 : byte
+  try {
+    for await (const chunk of isGzip ? contentsOf(handle) : readBytes(handle, byte)) {
+      if (!isBlank(chunk.subarray(Math.max(0, byte - at)))) return true
+      at += chunk.length
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFeed)) throw error
+    // The run ends with this error where it reads what cannot be unpacked.
+    return true
+  }
+  return false
 }
 
 /** Tells whether a file begins as the one that was applied to a position, so that it may be the same, changed in place. */

@@ -153,7 +153,7 @@ class LineSplitter {
   #cut(lines: Line[], chunk: ReadChunk): void {
     const bytes = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
     this.#line++
-    if (bytes.length < this.#length || !isBlank(bytes))
+    if (bytes.length < this.#length || !isBlankLine(bytes))
       lines.push({ number: this.#line, endByte: this.#byte, bytes, length: this.#length, chunk })
     this.#parts = []
     this.#partBytes = 0
@@ -162,7 +162,12 @@ class LineSplitter {
 }
 
 /** Tells whether a line has white space only; a byte order mark, with which a file may begin, is no content. */
-function isBlank(bytes: Buffer): boolean {
+function isBlankLine(bytes: Buffer): boolean {
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-  return (hasMark ? bytes.subarray(3) : bytes).every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
+  return isBlank(hasMark ? bytes.subarray(3) : bytes)
+}
+
+/** Tells whether bytes have white space only. */
+export function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d || byte === newline)
 }

@@ -6,7 +6,7 @@ import type { VaultProgress } from '../../database/write/vaults/vault-progress.t
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
 import { listsUntilPause } from './lists-until-pause.ts'
-import { atBeginning, isAhead, startOf } from './file-position.ts'
+import { atBeginning, type FileStart, handledPart, isAhead, startOf } from './file-position.ts'
 import { type LastLineRules, type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
@@ -39,6 +39,11 @@ interface SourceBase {
   readonly startsAfter?: FeedPosition
   /** Whether what was applied is in it as it was then; absent where that cannot change. */
   readonly holdsApplied?: boolean
+  /**
+   * End in bytes of the part that an earlier run of the feed has handled, where lines follow it that none has: a fact there that is
+   * not known was set aside, and remains so. Applied now, it could be newer than the facts of its vault that follow.
+   */
+  readonly handledBytes?: number
   /**
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
@@ -90,25 +95,42 @@ export function readSource(source: Source): AsyncIterable<Line[]> {
 }
 
 /**
- * Opens a file, uncompressed or gzipped, that is read to its end.
- * @param stored position of the feed in the database: an uncompressed file starts there, unless the part before has
- *   changed
+ * Opens a file, uncompressed or gzipped, that is read from its beginning to its end.
+ * @param stored position of the feed in the database: what earlier runs have set aside before it remains so
  * @throws {UnreadableFeed} when it cannot be opened
  */
 export async function fileSource(file: string, stored: FeedPosition | null = null): Promise<ByteSource> {
   const name = path.resolve(file)
-  return wholeFile(name, await openFeed(name), stored, null)
+  const handle = await openFeed(name)
+  return wholeFile(name, handle, { ...atBeginning(), handledBytes: await handledPart(handle, stored) }, null)
 }
+
+/**
+ * Returns the start of an open file for a database that lacks facts that were applied: an uncompressed file starts at the stored
+ * position, unless the part before has changed or the run has not come that far.
+ */
+async function restartOf(
+  handle: FileHandle,
+  stored: FeedPosition | null,
+  handledLine: number,
+): Promise<WholeFileStart> {
+  const isBehind = isAhead(stored, handledLine)
+  const from =
+    isBehind || (await isGzipFile(handle))
+      ? { ...atBeginning(), holdsApplied: !isBehind && stored !== null }
+      : await startOf(handle, stored)
+  return { ...from, handledBytes: from.start.byte > 0 ? 0 : await handledPart(handle, stored) }
+}
+
+type WholeFileStart = FileStart & Required<Pick<SourceBase, 'handledBytes'>>
 
 /** Returns a source for an open file, which it closes. */
 async function wholeFile(
   name: string,
   handle: FileHandle,
-  stored: FeedPosition | null,
+  from: WholeFileStart,
   progress: Progress | null,
 ): Promise<ByteSource> {
-  const isPlain = stored !== null && !(await isGzipFile(handle))
-  const from = isPlain ? await startOf(handle, stored) : { ...atBeginning(), holdsApplied: stored !== null }
   const { byte } = from.start
   const read = Object.assign(progress ?? noProgress((await handle.stat()).size), {
     bytesRead: byte,
@@ -122,7 +144,8 @@ async function wholeFile(
     chunks,
     progress: read,
     // Another file may stand at the path by now.
-    reopen: (position, handledLine) => wholeFile(name, handle, isAhead(position, handledLine) ? null : position, read),
+    reopen: async (position, handledLine) =>
+      wholeFile(name, handle, await restartOf(handle, position, handledLine), read),
     close: () => handle.close(),
   }
 }
