@@ -3,15 +3,7 @@ import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, clockOf, parseBatch } from './batch.ts'
-import {
-  beginningOf,
-  Checkpoints,
-  countOutcomes,
-  emptySummary,
-  reopened,
-  type Run,
-  type Summary,
-} from './checkpoints.ts'
+import { beginningOf, Checkpoints, countOutcomes, emptySummary, reopened, type Run, type Summary } from './run.ts'
 import { BadFact } from './errors.ts'
 import { applyRound } from './jobs/round.ts'
 import type { LineSegment } from './jobs/segments.ts'

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { Database } from '../../src/database/database.ts'
 import { DatabaseFull } from '../../src/database/errors.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
-import type { Summary } from '../../src/feed/checkpoints.ts'
+import type { Summary } from '../../src/feed/run.ts'
 import { CommitsLost } from '../../src/feed/feed-position.ts'
 import { ClockBehind } from '../../src/feed/errors.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'

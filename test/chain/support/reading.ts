@@ -5,7 +5,7 @@ import type { ChainPosition } from '../../../src/chain/progress/chain-position.t
 import type { Database } from '../../../src/database/database.ts'
 import { readFeedPosition } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
-import type { Summary } from '../../../src/feed/checkpoints.ts'
+import type { Summary } from '../../../src/feed/run.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import type { Protocol } from './protocol.ts'
 

@@ -6,6 +6,54 @@ import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
+/** Progress of a run with an open source. */
+export interface Run {
+  readonly source: Source
+  readonly summary: Summary
+  /** The last line that was counted, and set aside if bad, before the source was reopened. */
+  readonly countedAfter: number
+  /** Whether the source is the one that the run started with. */
+  readonly isFirstFile: boolean
+  expected: ExpectedState
+  /** The last line of the source that was processed. */
+  handledLine: number
+}
+
+/** Returns the progress of a run at the beginning of a source. */
+export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine'> {
+  const { startsAfter, start } = source
+  return {
+    source,
+    expected: { startsAfter, lastPosition: startsAfter, handled: [], newest: [] },
+    handledLine: start.line,
+  }
+}
+
+/**
+ * Reopens a source at the stored position, and resets the counts to the checkpoint there. Without one the counts remain,
+ * and repeated lines are counted twice, unless all lines are repeated.
+ */
+export async function reopened(
+  { onReopen }: { readonly onReopen?: (stored: FeedPosition | null) => void },
+  { source, summary, isFirstFile, expected, handledLine }: Run,
+  checkpoints: Checkpoints,
+  stored: FeedPosition | null,
+): Promise<Run> {
+  if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
+  onReopen?.(stored)
+  // A run that has processed no facts may continue at a later position, which another run has stored.
+  const reopenedSource = await source.reopen(stored, hasHandled(expected) ? handledLine : Infinity)
+  const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
+  const checkpoint = checkpoints.backTo(stored) ?? fresh
+  return {
+    ...beginningOf(reopenedSource),
+    summary: checkpoint?.summary ?? summary,
+    // In a file that no longer holds the applied lines, the changed lines were neither counted nor set aside.
+    countedAfter: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
+    isFirstFile,
+  }
+}
+
 /** Number of lines by kind of fact; lines that are not facts have no kind. */
 export type KindCounts = Partial<Record<FactKind | 'unreadable', number>>
 
@@ -81,53 +129,5 @@ export class Checkpoints {
     const found = this.#newest[at]?.checkpoint
     if (found === undefined || found.line < (position?.line ?? 0)) return null
     return { ...found, summary: structuredClone(found.summary) }
-  }
-}
-
-/** Progress of a run with an open source. */
-export interface Run {
-  readonly source: Source
-  readonly summary: Summary
-  /** The last line that was counted, and set aside if bad, before the source was reopened. */
-  readonly countedAfter: number
-  /** Whether the source is the one that the run started with. */
-  readonly isFirstFile: boolean
-  expected: ExpectedState
-  /** The last line of the source that was processed. */
-  handledLine: number
-}
-
-/** Returns the progress of a run at the beginning of a source. */
-export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine'> {
-  const { startsAfter, start } = source
-  return {
-    source,
-    expected: { startsAfter, lastPosition: startsAfter, handled: [], newest: [] },
-    handledLine: start.line,
-  }
-}
-
-/**
- * Reopens a source at the stored position, and resets the counts to the checkpoint there. Without one the counts remain,
- * and repeated lines are counted twice, unless all lines are repeated.
- */
-export async function reopened(
-  { onReopen }: { readonly onReopen?: (stored: FeedPosition | null) => void },
-  { source, summary, isFirstFile, expected, handledLine }: Run,
-  checkpoints: Checkpoints,
-  stored: FeedPosition | null,
-): Promise<Run> {
-  if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
-  onReopen?.(stored)
-  // A run that has processed no facts may continue at a later position, which another run has stored.
-  const reopenedSource = await source.reopen(stored, hasHandled(expected) ? handledLine : Infinity)
-  const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
-  const checkpoint = checkpoints.backTo(stored) ?? fresh
-  return {
-    ...beginningOf(reopenedSource),
-    summary: checkpoint?.summary ?? summary,
-    // In a file that no longer holds the applied lines, the changed lines were neither counted nor set aside.
-    countedAfter: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
-    isFirstFile,
   }
 }
