@@ -1,9 +1,11 @@
 import type { Database } from '../database/database.ts'
+import { isConflict } from '../database/errors.ts'
 import type { Batch } from './batch.ts'
 import type { ExpectedState } from './feed-position.ts'
 import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 import { type AppliedBatch, applyBatch } from './projector/projector.ts'
 import type { Line } from './reading/lines.ts'
+import { retryConflicts } from './retry.ts'
 import type { Rejected, Rejects } from './rejects.ts'
 
 /** Options of {@link createAttempt}. */
@@ -22,9 +24,9 @@ export interface AttemptOptions {
 }
 
 /**
- * Returns a function that applies the same batch at each attempt. A commit whose response was lost is detected by the
- * next attempt. A line that an attempt has set aside remains bad: after that commit, later lines may have made it valid, but
- * it would be newer than facts that follow in the feed.
+ * Returns a function that applies the same batch at each attempt, and repeats it after conflicts with other writers. A commit
+ * whose response was lost is detected by the next attempt. A line that was set aside remains bad, in the next attempt and after
+ * a conflict: it may be valid since a commit of this or of another writer, but would be newer than facts that follow in the feed.
  */
 export function createAttempt(
   { database, rejects, feed, expected, countedAfter, committed, nowSeconds }: AttemptOptions,
@@ -33,7 +35,7 @@ export function createAttempt(
   /** Outcomes of the last failed attempt that reached its commit. */
   let earlier: readonly LineOutcome[] | undefined
   let batch = withRejected(parsed, committed)
-  return async () => {
+  const applyOnce = async (): Promise<AppliedBatch> => {
     let reached: readonly LineOutcome[] | undefined
     const beforeCommit = async (outcomes: readonly LineOutcome[]): Promise<void> => {
       await rejects?.write(rejectedLines(lines, outcomes).filter(({ line }) => line.number > countedAfter))
@@ -45,11 +47,13 @@ export function createAttempt(
       const outcomes = committedOutcomes(result.outcomes, earlier)
       return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, committed[at])) }
     } catch (error) {
-      earlier = reached ?? earlier
+      // A conflict has rolled back what it reached.
+      if (!isConflict(error)) earlier = reached ?? earlier
       if (rejects !== undefined && reached !== undefined) batch = withRejected(batch, reached)
       throw error
     }
   }
+  return () => retryConflicts(applyOnce)
 }
 
 /**

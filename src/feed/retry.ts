@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { isOutage } from '../database/errors.ts'
+import { DatabaseUnavailable, isConflict, isOutage, isUniqueViolation } from '../database/errors.ts'
 import { ClockBehind, UnwritableRejects } from './errors.ts'
 
 /** Observes outages that delay a feed. */
@@ -54,4 +54,23 @@ function isTemporary(error: unknown): error is Error {
 function pauseMilliseconds(tries: number): number {
   const max = Math.min(maxMilliseconds, firstMilliseconds * 2 ** tries)
   return max * (1 - Math.random() / 2)
+}
+
+/** How often work is done that conflicts with other writers. */
+const maxConflicts = 5
+
+/**
+ * Repeats work that conflicts with other writers, which open the same vault or complete the same day: the repetition sees
+ * their commit.
+ * @throws {DatabaseUnavailable} when the conflicts do not end
+ */
+export async function retryConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let conflicts = 1; ; conflicts++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isConflict(error) || (conflicts === maxConflicts && isUniqueViolation(error))) throw error
+      if (conflicts === maxConflicts) throw new DatabaseUnavailable(error, 'Other writers keep changing the same rows.')
+    }
+  }
 }

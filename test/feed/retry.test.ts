@@ -17,11 +17,20 @@ import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { manyDemoFacts } from '../support/feeds.ts'
 import { feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
-/** Fate of a transaction: the database is down before it, its commit response is lost, or it deadlocks with others. */
-type Fate = 'well' | 'out' | 'full' | 'unheard' | 'deadlock'
+/** Fate of a transaction: the database is down before it, its commit response is lost, or it deadlocks, at its start or end. */
+type Fate = 'well' | 'out' | 'full' | 'unheard' | 'deadlock' | 'late deadlock'
 
-/** The database, with these things happening to its next transactions. */
-function faulty(database: Database, fates: readonly Fate[]): Database {
+const deadlock = () => Object.assign(new Error('deadlock detected'), { code: '40P01', severity: 'ERROR' })
+
+/**
+ * The database, with these things happening to its next transactions.
+ * @param afterConflict called once a transaction is rolled back that deadlocked at its end
+ */
+function faulty(
+  database: Database,
+  fates: readonly Fate[],
+  afterConflict: () => Promise<unknown> = () => Promise.resolve(),
+): Database {
   const next = fates.values()
   return {
     ...database,
@@ -29,8 +38,17 @@ function faulty(database: Database, fates: readonly Fate[]): Database {
       const fate = next.next().value ?? 'well'
       if (fate === 'out') throw new DatabaseUnavailable(new Error('it is out'))
       if (fate === 'full') throw new DatabaseFull('disk', 'a folder', new Error('it is full'))
-      if (fate === 'deadlock') throw Object.assign(new Error('deadlock detected'), { code: '40P01', severity: 'ERROR' })
-      const result = await database.transaction(work)
+      if (fate === 'deadlock') throw deadlock()
+      const result = await database
+        .transaction(async (transaction) => {
+          const done = await work(transaction)
+          if (fate === 'late deadlock') throw deadlock()
+          return done
+        })
+        .catch(async (error: unknown) => {
+          if (fate === 'late deadlock') await afterConflict()
+          throw error
+        })
       if (fate === 'unheard') throw new DatabaseUnavailable(new Error('its answer is lost'))
       return result
     },
@@ -62,18 +80,23 @@ let runs = 0
 async function applied(
   fates: readonly Fate[],
   { source = feedOf(facts, firstBatch), ...options }: Partial<IngestOptions> = {},
+  afterConflict: () => Promise<unknown> = () => Promise.resolve(),
 ) {
   database = await emptyDatabase()
   const rejects = rejectsFile(path.join(folder, `${runs++}.rejects.ndjson`))
   const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn<() => void>() }
   const summary = await ingest({
-    database: faulty(database, fates),
+    database: faulty(database, fates, afterConflict),
     source,
     rejects,
     outageObserver,
     ...options,
   })
-  const came = { dump: await dumpReadModel(database), summary, rejects: await readFile(rejects.file, 'utf8') }
+  const came = {
+    dump: await dumpReadModel(database),
+    summary,
+    rejects: await readFile(rejects.file, 'utf8').catch(() => ''),
+  }
   return { came, ...outageObserver }
 }
 
@@ -110,6 +133,26 @@ describe('an ingest during an outage of the database', () => {
     })
     expect((await applied(['unheard'], { source: source() })).came).toEqual(untroubled)
     expect((await applied(['unheard', 'out', 'unheard'], { source: source() })).came).toEqual(untroubled)
+  })
+
+  test('does not apply a line that was set aside before a conflict, although another writer has made it valid', async () => {
+    const marks = (seconds: readonly number[]) => seconds.map((second) => mark(vaultA, midnight + second, '1'))
+    const other = () => ingest({ database, source: feedOf([strategy('one'), opened(vaultA, 'one')]) })
+    const source = () => feedOf([...marks([90]), strategy('one'), opened(vaultA, 'one'), ...marks([30, 60])])
+    const { came } = await applied([], { source: source() })
+    const { came: conflicting } = await applied(['late deadlock'], { source: source() }, other)
+    expect(conflicting.summary).toEqual({
+      applied: { mark: 2 },
+      skipped: { strategy: 1, vault: 1 },
+      rejected: { mark: 1 },
+    })
+    expect([conflicting.dump, conflicting.rejects]).toEqual([came.dump, came.rejects])
+  })
+
+  test('counts facts as skipped that another writer applied before a conflict', async () => {
+    const other = () => ingest({ database, source: feedOf([strategy('one')]) })
+    const { came } = await applied(['late deadlock'], { source: feedOf([strategy('one')]) }, other)
+    expect(came.summary).toEqual({ applied: {}, skipped: { strategy: 1 }, rejected: {} })
   })
 
   test('ends as one that never waited, whatever happens to its transactions', async () => {

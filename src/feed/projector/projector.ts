@@ -1,5 +1,4 @@
 import type { Database, Transaction } from '../../database/database.ts'
-import { DatabaseUnavailable, isConflict, isUniqueViolation } from '../../database/errors.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import type { FiguresState } from '../../database/write/strategy.ts'
@@ -39,11 +38,9 @@ export interface AppliedBatch {
   readonly lastPosition: FeedPosition | null | undefined
 }
 
-const maxAttempts = 5
-
 /**
- * Applies a batch of facts and the feed's position in one transaction. Retries conflicts with other writers.
- * @throws {DatabaseUnavailable} when the conflicts do not end
+ * Applies a batch of facts and the feed's position in one transaction.
+ * @throws {Error} a conflict with another writer, which has rolled everything back
  * @throws {CommitsLost} when earlier batches were lost; nothing of this batch is applied then
  * @throws {ClockBehind} when the first line is ahead of the clock because that is wrong
  */
@@ -53,15 +50,7 @@ export async function applyBatch(
   batch: readonly BatchLine[],
   options: BatchOptions,
 ): Promise<AppliedBatch> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await database.transaction((transaction) => applyInTransaction(transaction, feed, batch, options))
-    } catch (error) {
-      // Another writer opened the same vault or completed the same day meanwhile: the retry sees its commit.
-      if (!isConflict(error) || (attempt === maxAttempts && isUniqueViolation(error))) throw error
-      if (attempt === maxAttempts) throw new DatabaseUnavailable(error, 'Other writers keep changing the same rows.')
-    }
-  }
+  return database.transaction((transaction) => applyInTransaction(transaction, feed, batch, options))
 }
 
 /**
