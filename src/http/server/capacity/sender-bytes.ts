@@ -6,7 +6,7 @@ import { type HeldBody, HeldBytes } from './held-bytes.ts'
  * senders of a network count as one. Every operation takes logarithmic time.
  */
 export class SenderBytes<Holder> {
-  /** What each sender holds, by its name. */
+  /** Bodies of each sender, by its name. */
   readonly #senders = new HeldBytes<string>()
   readonly #holdersOf = new Map<string, HeldBytes<Holder>>()
 
