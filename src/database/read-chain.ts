@@ -8,9 +8,9 @@ type ReadLink = (next: PipeliningReader) => StatementReader
 
 /** The links before an engine's own reader, in the order in which a read passes them. */
 const links: Readonly<Record<Database['engine'], readonly ReadLink[]>> = {
-  // The time limit precedes the batch, which has a signal of its own, and would hide that a read has none.
+  // The time limit comes first: behind the batch every read has a signal, that of its batch, and none would be limited.
   postgresql: [limitReads, batchReads],
-  // A running statement blocks the process: a batch may have more keys than one chunk, because one request may.
+  // A running statement blocks the process, so batches are read in chunks: one request alone may have more keys than a chunk.
   pglite: [batchReads, chunkReads],
 }
 

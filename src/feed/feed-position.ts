@@ -17,9 +17,9 @@ export class CommitsLost extends Error {
 export interface ExpectedState {
   /** The stored position at which the run started its source; undefined where it started at the beginning. */
   readonly startsAfter: FeedPosition | undefined
-  /** The last position that the run saw; undefined where no position covers everything that was processed. */
+  /** The last position that the run saw; undefined where no position covers everything that was handled. */
   readonly lastPosition: FeedPosition | null | undefined
-  /** The facts that were processed last, which a loss affects first; empty at the start of a run. */
+  /** The facts that were handled last, which a loss affects first; empty at the start of a run. */
   readonly handled: readonly Fact[]
   /**
    * The facts of the last batch with new facts, without known ones: only these prove that the newest commits are
@@ -82,7 +82,7 @@ interface StoredState {
 /**
  * Verifies that the database still contains everything that the run has applied. A different position is acceptable
  * where an earlier attempt of the same batch was committed without a response, or another run moved it: a server that
- * has the facts processed last and applied last has all earlier commits.
+ * has the facts handled last and applied last has all earlier commits.
  * @throws {CommitsLost} when commits are lost
  */
 export async function requireExpectedState(
@@ -91,13 +91,13 @@ export async function requireExpectedState(
 ): Promise<void> {
   if (expected === undefined || !mayLose(expected)) return
   const { lastPosition, version } = expected
-  const handled = [...new Set([...expected.newest, ...expected.handled])]
+  const evidence = [...new Set([...expected.newest, ...expected.handled])]
   const reached = [lastPosition, position].filter((one) => one !== undefined)
-  // Where no position covers the facts processed last, several batches have one position, which proves none of them.
+  // Where no position covers the facts handled last, several batches have one position, which proves none of them.
   if (lastPosition !== undefined && reached.some((one) => isSamePosition(stored, one))) return
-  const isProvable = handled.length > 0 || version !== undefined
+  const isProvable = evidence.length > 0 || version !== undefined
   const isThere =
-    (handled.length === 0 || (await areKnown(handled))) && (version === undefined || (await hasCommit(version)))
+    (evidence.length === 0 || (await areKnown(evidence))) && (version === undefined || (await hasCommit(version)))
   if (!isProvable || !isThere) throw new CommitsLost(stored)
 }
 

@@ -15,7 +15,7 @@ export interface Run {
   /** Whether the source is the one that the run started with. */
   readonly isFirstFile: boolean
   expected: ExpectedState
-  /** The last line of the source that was processed. */
+  /** The last line of the source that was handled. */
   handledLine: number
 }
 

@@ -105,7 +105,13 @@ export function producer(
     const recorded: DataOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onAllLeft(() => signal.abort())
-    const requestContext = { report: trace.report, sender, signal, origin: recorded, data: stateAtStart ?? unknownData }
+    const requestContext = {
+      report: trace.report,
+      sender,
+      signal,
+      origin: recorded,
+      stateAtStart: stateAtStart ?? unknownData,
+    }
     const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
     const text = await withinDeadline(
       respondOrRefuse(exchange, requestContext, respond),

@@ -69,7 +69,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     await writeFile(feed, feedText([strategy('one')]))
     const { status, stderr } = await run(['ingest', feed], { DATABASE_URL: asRole })
     expect(stderr).toMatch(
-      /\nPostgreSQL at \S+ refuses: permission denied for \w+ \w+\. GRANT its role SELECT, INSERT, .*\n$/,
+      /(?:^|\n)PostgreSQL at \S+ refuses: permission denied for \w+ \w+\. GRANT its role SELECT, INSERT, .*\n$/,
     )
     expect(status).toBe(1)
   })

@@ -12,15 +12,18 @@ export interface Commit {
   readonly version: string
   /** Time of the newest fact in the read model after the commit, in Unix seconds. */
   readonly newestTs: number | null
-  /** The parts of the read model that the commit changed; none where they are not known. */
-  readonly tags: readonly CacheTag[]
+  /**
+   * The parts of the read model that the commit changed; null in the first report of a connection, before which any part may
+   * have changed.
+   */
+  readonly tags: readonly CacheTag[] | null
 }
 
 /** Receives commits, and the state of the connection that reports them. */
 export interface ChangeListener {
   /**
-   * Called for each commit in order, once. After each (re)connection it is first called for the newest commit, without
-   * tags.
+   * Called for each commit in order, once. After each (re)connection it is first called for the newest commit, with
+   * tags of null.
    */
   committed(commit: Commit): void
   /** Called when notifications start or stop. Commits in between are never reported. */

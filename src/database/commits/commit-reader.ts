@@ -82,7 +82,7 @@ export class CommitReader {
     const [commit = null] = await this.#commits(newest, [])
     this.#last = commit
     this.#listener.listening(true)
-    if (commit !== null) this.#report({ ...commit, tags: [] })
+    if (commit !== null) this.#report({ ...commit, tags: null })
   }
 
   /**

@@ -2,13 +2,13 @@ import type { Database, Statement, Transaction } from '../database.ts'
 import type { PrismaClient } from '../prisma/generated/client/client.ts'
 import { insertSet, selectList, updateSet } from './sets.ts'
 
-/** Position in a feed up to which it has been applied. */
+/** Position in a feed up to which its lines are handled: applied, skipped or set aside. */
 export interface FeedPosition {
-  /** Number of applied lines. */
+  /** Number of the last handled line, from 1. */
   readonly line: number
-  /** Offset of the end of the last applied line, in bytes of the decompressed feed. */
+  /** Offset of the end of that line, in bytes of the decompressed feed. */
   readonly byte: number
-  /** Digests of the applied bytes, to distinguish a feed that grew from one that was replaced or changed. */
+  /** Digests of all bytes up to there, to distinguish a feed that grew from one that was replaced or changed. */
   readonly fingerprint: string
 }
 

@@ -1,7 +1,7 @@
 import { maxBatchLines, sizeInLines } from '../batch.ts'
 import { listsUntilPause } from '../reading/lists-until-pause.ts'
 import type { Line } from '../reading/lines.ts'
-import { newOwner, type Subjects, subjectsOf } from './subjects.ts'
+import { unnamedOwner, type Subjects, subjectsOf } from './subjects.ts'
 
 /** Lines that are applied together: each part by a separate writer; without parts, all by one writer in order. */
 export interface LineSegment {
@@ -71,8 +71,8 @@ function partsOf(subjects: readonly (readonly string[])[], jobs: number): number
   const groups = new SubjectGroups()
   for (const each of subjects) groups.join(each)
   // A change of owner also counts the previous owner, which it does not name, and to which another line may assign a vault.
-  if (subjects.some((each) => each.includes(newOwner)))
-    for (const each of subjects) if (each.length > 1) groups.join([...each, newOwner])
+  if (subjects.some((each) => each.includes(unnamedOwner)))
+    for (const each of subjects) if (each.length > 1) groups.join([...each, unnamedOwner])
   const linesOf = new Map<string, number[]>()
   subjects.forEach(([first], at) => {
     const group = first === undefined ? '' : groups.find(first)

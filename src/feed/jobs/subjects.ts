@@ -4,12 +4,12 @@ import type { Line } from '../reading/lines.ts'
 
 /**
  * The subjects of a line, each of which a single writer must apply: keys of vaults, of owners who receive one,
- * {@link newOwner}, and `universe` for screens; empty for a bad line, null for one that all others depend on.
+ * {@link unnamedOwner}, and `universe` for screens; empty for a bad line, null for one that all others depend on.
  */
 export type Subjects = readonly string[] | null
 
 /** Subject of a line that takes a vault from its previous owner, which the line does not name. */
-export const newOwner = 'new owner'
+export const unnamedOwner = 'unnamed owner'
 
 /**
  * Returns the subjects of a line. Marks and events, nearly all lines of a feed, are not parsed: a text with exactly one
@@ -33,7 +33,7 @@ function subjectsOfFact(fact: Fact): Subjects {
     case 'vault':
       return [fact.vault.toLowerCase(), `owner ${fact.owner}`]
     case 'owner':
-      return [fact.vault.toLowerCase(), `owner ${fact.owner}`, newOwner]
+      return [fact.vault.toLowerCase(), `owner ${fact.owner}`, unnamedOwner]
     case 'mark':
     case 'event':
       return [fact.vault.toLowerCase()]

@@ -12,7 +12,7 @@ import { saveSettledPoints } from './save-changes.ts'
 /** Lines folded into changes. */
 export interface ProjectedLines {
   readonly projection: Projection
-  /** Outcome of each processed line, in order. */
+  /** Outcome of each handled line, in order. */
   readonly outcomes: readonly LineOutcome[]
   /** Position after the last line that was applied, skipped or set aside; undefined where there is none. */
   readonly position: FeedPosition | undefined

@@ -31,7 +31,7 @@ export class Projection {
 
   /**
    * Applies one fact.
-   * @returns false where the fact is known: it changes nothing, unless it adds the chain of its vault
+   * @returns whether anything changed: true for a new fact, and for a known vault to which its chain is added
    * @throws {DomainError} when it breaks a rule or contradicts stored state
    */
   apply(fact: Fact, digest: string): boolean {

@@ -77,12 +77,13 @@ export class OperationRun implements Reader {
   readonly #waiting: (() => void)[] = []
 
   constructor(reader: VersionedReader, requestContext: RequestContext, options: ContextOptions) {
-    const { origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData } = requestContext
+    const { origin = { tags: new Set(), version: null, isCacheable: true } } = requestContext
+    const { stateAtStart = unknownData } = requestContext
     const { feeds = () => noProblems, onLoad, onStatement } = options
     this.#reader = reader
     this.#requestContext = requestContext
     this.#onStatement = onStatement
-    this.context = { reader: this, data, origin, feeds, onLoad, loaders: new Map() }
+    this.context = { reader: this, stateAtStart, origin, feeds, onLoad, loaders: new Map() }
   }
 
   /** Executes the operation, once, and then cancels the reads that it no longer waits for. */

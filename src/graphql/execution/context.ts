@@ -17,8 +17,8 @@ export interface RequestContext {
   readonly signal?: Cancellation
   /** Records the tags and the version of the data in the response. */
   readonly origin?: DataOrigin
-  /** State of the data when the request starts. */
-  readonly data?: DataState
+  /** State of the data that was known before the first read. */
+  readonly stateAtStart?: DataState
 }
 
 /** The origin of the data in a response: recorded by its reads, then part of the encoded response. */
@@ -73,8 +73,8 @@ export interface ResolverContext {
   /** The run itself: it records the tags and the version of each read. */
   readonly reader: Reader
   readonly onLoad?: OnLoad | undefined
-  /** State of the data before the first read, so that no data in the response is older. */
-  readonly data: DataState
+  /** State of the data that was known before the first read, so that no data in the response is older. */
+  readonly stateAtStart: DataState
   readonly feeds: () => FeedProblems
   readonly origin: DataOrigin
   /**

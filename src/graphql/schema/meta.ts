@@ -118,7 +118,7 @@ builder.queryField('_meta', (t) =>
     description: 'How new the data is that the answer is made of.',
     resolve: (_, __, context) => {
       context.origin.isCacheable = false
-      return context.data
+      return context.stateAtStart
     },
   }),
 )

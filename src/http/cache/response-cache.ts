@@ -29,7 +29,7 @@ export interface ResponseCache {
     start: StartProduction,
   ): EncodedResponse | Promise<EncodedResponse>
   /** Invalidates the responses whose data the commit changed, and stops sharing the productions started before it. */
-  committed(commit: { readonly tags: readonly string[] }): void
+  committed(commit: { readonly tags: readonly string[] | null }): void
   /** Sets whether commit notifications arrive; without them nothing is cached or served from the cache. */
   listening(isListening: boolean): void
   figures(): CacheFigures
@@ -95,7 +95,8 @@ export function createResponseCache(bytes: number): ResponseCache {
     },
 
     committed({ tags }) {
-      history.change(tags)
+      if (tags === null) history.forget()
+      else history.change(tags)
       productions.clear()
     },
 

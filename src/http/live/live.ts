@@ -47,7 +47,7 @@ export interface Live {
   /** Stages that start streams; other requests pass through. */
   readonly stages: PathStages
   /** Notifies the streams of a commit, after the response cache and the data versions were notified. */
-  committed(commit: { readonly tags: readonly string[] }): void
+  committed(commit: { readonly tags: readonly string[] | null }): void
   /** Sets whether commit notifications arrive. */
   listening(isListening: boolean): void
   /** Ends all streams, because the process stops. */

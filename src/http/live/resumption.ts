@@ -60,8 +60,13 @@ export class Resumptions {
     this.#options = options
   }
 
-  /** Waits for the version in Last-Event-ID as long as a request does, and as long again for proof that it is lost. */
-  async resumptionOf({ request, sender, onDisconnect }: Exchange): Promise<Resumption> {
+  /**
+   * Waits for the version in Last-Event-ID as long as a request does, and as long again for proof that it is lost: that all
+   * commits up to now are known, and it is none of them. Unlike the version of a Min-Data-Version header, it cannot be still to
+   * come.
+   * @returns `reached` also where there is no such header
+   */
+  async awaitResumption({ request, sender, onDisconnect }: Exchange): Promise<Resumption> {
     const { versions, awaitVersion } = this.#options
     const version = request.header('last-event-id')
     if (version === null || version === '') return 'reached'

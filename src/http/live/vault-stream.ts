@@ -51,7 +51,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   /**
    * Produces the first response of a vault, so that an error is sent as a status before the stream starts. It is
    * skipped if streams follow the vault already. The response cache then has it for the followed response.
-   * @returns the response if it refuses the stream
+   * @returns the response if it refuses the stream; after a 503 the stream starts with `stale`, and follows
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
     if (responses.isUpToDate(path)) return null
@@ -65,11 +65,11 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     { slot, isWanted }: Opening,
   ): Promise<HandlerResponse | TextResponse> {
     const { sender } = exchange
-    if (!responses.canEvaluate(sender, vaults.length)) return overloaded()
+    if (!responses.hasRoomForOpenings(sender, vaults.length)) return overloaded()
     const cost = vaults.length * preparationCosts.variableValue
     const paths = await prepareStream(admission, exchange, cost, () => pathsOf(vaults))
     if (paths === 'overloaded') return overloaded()
-    const resumption = await resumptions.resumptionOf(exchange)
+    const resumption = await resumptions.awaitResumption(exchange)
     // Only after the wait: the vault may exist only from the awaited version on.
     const refusals = await Promise.all([...paths].map((path) => refusalOf(path, sender, isWanted)))
     // A missing vault may be created by the late version.

@@ -105,7 +105,7 @@ export function createResponseWriter(unsent = new UnsentBytes(unsentBytes)): Wri
   return async (response, outgoing, sender) => {
     const end = (endOfIteration ??= nextIteration())
     await end
-    // The first response of an iteration is sent at once; the time that the others take is measured.
+    // The first response of an iteration is sent without a turn; the others are, while the iteration has time left.
     if (endOfIteration === end) endOfIteration = null
     else if (!writeTurns.isFree()) await writeTurns.next(sender)
     send(response, outgoing, sender, unsent)

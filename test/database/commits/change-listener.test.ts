@@ -35,7 +35,7 @@ function hearing(): Heard {
     provenAt,
     committed: ({ version, newestTs, tags }) =>
       void words.push(
-        [version.split('.')[0], newestTs === null ? null : newestTs - midnight, ...tags.toSorted()].join(' '),
+        [version.split('.')[0], newestTs === null ? null : newestTs - midnight, ...(tags ?? []).toSorted()].join(' '),
       ),
     listening: (isListening) => void words.push(isListening ? 'listening' : 'lost'),
     upToDate: (sentAt) => void provenAt.push(sentAt),

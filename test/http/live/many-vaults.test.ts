@@ -24,10 +24,10 @@ async function follow(
     admission,
     connections: { admit: () => ({ sender: 'someone', release: () => undefined }) },
     responses: {
-      ...{ canEvaluate: () => true, isUpToDate: () => false },
+      ...{ hasRoomForOpenings: () => true, isUpToDate: () => false },
       evaluateFirst: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
     },
-    resumptions: { resumptionOf: () => Promise.resolve('reached') },
+    resumptions: { awaitResumption: () => Promise.resolve('reached') },
     limits: liveLimits,
   } as unknown as VaultStreamOptions
   const query = new URLSearchParams({ vault: Array.from({ length: count }, (_, index) => addressOf(index)).join() })

@@ -70,8 +70,9 @@ export function byType(
 }
 
 /**
- * Returns a writer of lists. Long ones are written in slices, between which the event loop runs. The items of a list are all
- * promises or none is: the rejection of one behind the first slice could stay unhandled until its slice.
+ * Returns a writer of lists. Long ones are written in slices, between which the event loop runs. Resolvers return lists of
+ * promises alone, which fit one slice as they add no characters, or of none: one behind the first slice could reject before
+ * anything handles it.
  */
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {

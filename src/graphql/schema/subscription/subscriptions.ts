@@ -69,7 +69,7 @@ builder.subscriptionFields((t) => ({
     subscribe: noEvents,
     resolve: (_, __, context) => {
       context.origin.isCacheable = false
-      return context.data
+      return context.stateAtStart
     },
   }),
 }))

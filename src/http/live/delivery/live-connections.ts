@@ -15,7 +15,7 @@ export interface LiveObserver {
   readonly onStreamClosed: (reason: CloseReason) => void
   /** Called for each stream that a limit refuses. */
   readonly onStreamRefused: () => void
-  /** Called for each evaluation of a followed response. */
+  /** Called for each evaluation. */
   readonly onEvaluation: () => void
   /** Called for each event that is written to a client. */
   readonly onDelivery: () => void

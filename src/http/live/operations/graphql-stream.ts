@@ -137,7 +137,7 @@ function stateStreams({ limits, operations, connections, responses, evaluate, re
     const firstEvaluation = responses.isUpToDate(key)
       ? null
       : responses.evaluateFirst(exchange.sender, isWanted, followedQuery.evaluate)
-    const [resumption, first] = await Promise.all([resumptions.resumptionOf(exchange), firstEvaluation])
+    const [resumption, first] = await Promise.all([resumptions.awaitResumption(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
     if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()
     return new StreamedResponse((sink) => {

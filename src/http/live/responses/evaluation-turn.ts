@@ -34,10 +34,10 @@ export class EvaluationTurn {
   /**
    * Queues an evaluation.
    * @param follows the responses that each sender follows
-   * @param owner sender where there is no stream any more
+   * @param otherwise the sender where no stream follows the response any more
    */
-  queue<Result>(follows: Follows, owner: string, add: (sender: string) => QueuedResult<Result>): Promise<Result> {
-    const sender = this.#chosen(follows) ?? owner
+  queue<Result>(follows: Follows, otherwise: string, add: (sender: string) => QueuedResult<Result>): Promise<Result> {
+    const sender = this.#chosen(follows) ?? otherwise
     this.#follows = follows.takenBy(sender)
     const queued = add(sender)
     this.#queued = queued

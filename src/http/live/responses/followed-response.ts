@@ -19,7 +19,7 @@ export interface FollowedResponseHost {
   evaluate(followed: FollowedResponse): Promise<TimedEvaluation>
   readonly onDelivery: () => void
   /** Called with the change of the bytes that are stored for a response, and the sender of the stream for which it was made. */
-  readonly onBytes: (owner: string, bytes: number) => void
+  readonly onBytes: (sender: string, bytes: number) => void
 }
 
 /** Minimum delay after a failed evaluation, in milliseconds, and the maximum that the time of a 503 counts, which may have waited. */
@@ -47,7 +47,7 @@ export class FollowedResponse {
   #isDirty = true
   /** Whether an evaluation is under way: what was pushed last may be out of date. */
   #isEvaluating = false
-  /** Whether notifications of commits had stopped since the last push: the next one shows clients that the data is current. */
+  /** Whether clients may have old data since the last push: notifications of commits stopped, or an evaluation failed. */
   #isUncertain: boolean
   /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
   #isRunning = false
@@ -56,7 +56,7 @@ export class FollowedResponse {
   constructor(
     readonly query: FollowedQuery,
     host: FollowedResponseHost,
-    readonly owner: string,
+    readonly chargedSender: string,
   ) {
     this.#host = host
     this.#isUncertain = !host.isListening
@@ -105,8 +105,8 @@ export class FollowedResponse {
     this.invalidate()
   }
 
-  /** Notes that notifications of commits have stopped, and sends `stale` to the streams. */
-  onListeningStopped(): void {
+  /** Notes that clients may have old data, as when notifications of commits have stopped, and sends `stale` to the streams. */
+  becomeUncertain(): void {
     this.#isUncertain = true
     this.#host.fanOut([...this.followers], (follower) => this.#sendStale(follower))
   }
@@ -148,7 +148,7 @@ export class FollowedResponse {
   }
 
   #keep(pushed: PushedResponse | null): void {
-    this.#host.onBytes(this.owner, (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
+    this.#host.onBytes(this.chargedSender, (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
     this.#pushed = pushed
   }
 
@@ -189,7 +189,7 @@ export class FollowedResponse {
   }
 
   #fail(status: number, milliseconds: number): void {
-    this.onListeningStopped()
+    this.becomeUncertain()
     this.#isDirty = true
     this.#pace.rest(retryMilliseconds, status === 503 ? Math.min(milliseconds, retryMilliseconds) : milliseconds)
   }

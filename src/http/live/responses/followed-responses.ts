@@ -62,7 +62,7 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   /** Returns whether a stream may begin that needs so many responses. */
-  canEvaluate(sender: string, responses: number): boolean {
+  hasRoomForOpenings(sender: string, responses: number): boolean {
     return this.#queue.hasRoom(sender, responses)
   }
 
@@ -79,8 +79,8 @@ export class FollowedResponses implements FollowedResponseHost {
     return this.#byName.get(name)?.isUpToDate ?? false
   }
 
-  onBytes(owner: string, bytes: number): void {
-    this.#bytes.add(owner, bytes)
+  onBytes(sender: string, bytes: number): void {
+    this.#bytes.add(sender, bytes)
   }
 
   /**
@@ -109,7 +109,7 @@ export class FollowedResponses implements FollowedResponseHost {
       return { begun, ...(await followed.query.evaluate()), milliseconds: performance.now() - started }
     }
     const add = (sender: string) => this.#queue.forFollowed(sender, isWanted, work)
-    const { begun, ...evaluation } = await followed.turn.queue(this.#follows, followed.owner, add)
+    const { begun, ...evaluation } = await followed.turn.queue(this.#follows, followed.chargedSender, add)
     const { tags, version, isCacheable } = evaluation.response.origin
     this.#tag(followed, isCacheable ? tags : null)
     if (!this.#isUnchanged(followed, begun.changes)) followed.invalidate()
@@ -156,9 +156,9 @@ export class FollowedResponses implements FollowedResponseHost {
     })
   }
 
-  /** Notes what a commit changed. No tags mean that it is not known: it is the first report of a connection. */
-  committed(tags: readonly string[]): void {
-    if (tags.length === 0) return this.#invalidateAll()
+  /** Notes what a commit changed; null in the first report of a connection: anything may have changed before it. */
+  committed(tags: readonly string[] | null): void {
+    if (tags === null) return this.#invalidateAll()
     this.#history.change(tags)
     const changed = new Set([...tags, anyCommit].flatMap((tag) => [...(this.#byTag.get(tag) ?? [])]))
     for (const followed of changed) followed.invalidate()
@@ -169,7 +169,7 @@ export class FollowedResponses implements FollowedResponseHost {
     if (!isListening) this.#stops++
     for (const followed of this.#byName.values()) {
       if (isListening) followed.onListeningResumed()
-      else followed.onListeningStopped()
+      else followed.becomeUncertain()
     }
   }
 
