@@ -3,10 +3,9 @@ import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, clockOf, parseBatch } from './batch.ts'
-import { beginningOf, Checkpoints, countOutcomes, emptySummary, reopened, type Run, type Summary } from './run.ts'
+import { beginningOf, countOutcomes, moveTo, newRun, reopened, type Run, type Summary } from './run.ts'
 import { BadFact } from './errors.ts'
 import { applyRound } from './jobs/round.ts'
-import type { LineSegment } from './jobs/segments.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
@@ -15,7 +14,7 @@ import { advanceState, CommitsLost } from './feed-position.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
-import { readSegments } from './read-ahead.ts'
+import { type ReadSegment, readSegments } from './read-ahead.ts'
 import type { Source } from './reading/source.ts'
 
 /** Options of {@link ingest}. */
@@ -56,13 +55,12 @@ export interface IngestOptions {
  */
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const { database, source, nowSeconds } = options
-  let run: Run = { summary: emptySummary(), countedAfter: 0, isFirstFile: true, ...beginningOf(source) }
+  let run = newRun(source)
   const line = (): number => run.expected.lastPosition?.line ?? run.source.start.line
   const check = (): Promise<void> => requireApplied(database, source.name, run.expected)
   const recorder = nowSeconds && createReadUntilRecorder({ database, feed: source.name, line, nowSeconds, check })
-  const checkpoints = new Checkpoints()
   try {
-    for (let next: Run | null = run; next !== null; next = await ingestSource(options, run, checkpoints)) {
+    for (let next: Run | null = run; next !== null; next = await ingestSource(options, run)) {
       run = next
       run.source.onEnd?.(async (end) => recorder?.atEnd(end))
       run.source.useProgress?.(async (addresses) => {
@@ -81,15 +79,15 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
  * Applies a source to its end.
  * @returns the run with the source to read next; null where there is none
  */
-async function ingestSource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<Run | null> {
+async function ingestSource(options: IngestOptions, run: Run): Promise<Run | null> {
   try {
-    await applySegments(options, run, checkpoints)
+    await applySegments(options, run)
     // Checks here because no further batch would detect commits that were lost since the last one.
     const check = (): Promise<void> => requireApplied(options.database, run.source.name, run.expected)
     const isOver = run.source.next === undefined && options.signal?.aborted !== true
     if (isOver) await retryDuringOutage(check, options.outageObserver, options.signal)
   } catch (error) {
-    if (error instanceof CommitsLost) return await reopened(options, run, checkpoints, error.stored)
+    if (error instanceof CommitsLost) return await reopened(options, run, error.stored)
     const { reopenWithout } = run.source
     if (!(error instanceof BadFact) || error.vault === null || reopenWithout === undefined) throw error
     const { vault, key, reason } = error
@@ -105,42 +103,51 @@ async function ingestSource(options: IngestOptions, run: Run, checkpoints: Check
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
 }
 
-async function applySegments(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
-  const { source, summary } = run
-  const { onProgress, writers = [] } = options
-  const isAborted = (): boolean => options.signal?.aborted === true
-  let bytesHandled = source.start.byte
-  const onHandled = ({ number, endByte }: Line): void => {
-    run.handledLine = number
-    bytesHandled = endByte
+/** Applies the segments of a source, one after the other: those with parts in a round, and the others batch by batch. */
+async function applySegments(options: IngestOptions, run: Run): Promise<void> {
+  const { writers = [], signal } = options
+  const parse = (lines: readonly Line[]): Promise<Batch> => parseBatch(run.source, lines, 0)
+  for await (const segment of readSegments(run.source, writers.length, parse)) {
+    if (signal?.aborted === true) return
+    const { lines, parts } = segment
+    const committed = parts === null ? [] : await recorded(options, run, applyInRound(options, run, lines, parts))
+    // A failed round is applied again: what its writers have committed is known by now, and counted by its outcomes there.
+    if (committed !== 'all') await applyInBatches(options, run, segment, committed)
   }
-  const checkpointed = async <Result>(apply: Promise<Result>): Promise<Result> => {
-    try {
-      const result = await apply
-      checkpoints.add(run.expected.lastPosition, { line: run.handledLine, summary })
-      return result
-    } finally {
-      onProgress?.(summary, bytesHandled)
+}
+
+/**
+ * Applies a segment batch by batch, each while the next one is parsed.
+ * @param committed outcomes of lines that writers of a failed round have committed or set aside, by index
+ */
+async function applyInBatches(
+  options: IngestOptions,
+  run: Run,
+  { lines, first }: ReadSegment,
+  committed: readonly (LineOutcome | undefined)[],
+): Promise<void> {
+  let next = first ?? parseBatch(run.source, lines, 0)
+  for (let [from, to] = [0, 0]; from < lines.length; from = to) {
+    const batch = await next
+    if (options.signal?.aborted === true) return
+    to = from + batch.lines.length
+    next = parseBatch(run.source, lines, to)
+    for (let rest: Batch | null = batch; rest !== null;) {
+      const committedOfRest = committed.slice(to - rest.lines.length, to)
+      rest = await recorded(options, run, applyAsBatch(options, run, rest, committedOfRest))
     }
   }
-  const parse = (lines: readonly Line[], from = 0): Promise<Batch> => parseBatch(source, lines, from)
-  for await (const { lines, parts, first } of readSegments(source, writers.length, parse)) {
-    if (isAborted()) return
-    const committed = parts === null ? [] : await checkpointed(applyInRound(options, run, lines, parts, onHandled))
-    if (committed === 'all') continue
-    // Lines that writers of a failed round have committed are known facts by now: they are counted by their outcomes there.
-    let next = first ?? parse(lines)
-    for (let [from, to] = [0, 0]; from < lines.length; from = to) {
-      const batch = await next
-      if (isAborted()) return
-      to = from + batch.lines.length
-      // Parses the next batch while the database processes this one.
-      next = parse(lines, to)
-      for (let rest: Batch | null = batch; rest !== null;) {
-        const committedOfRest = committed.slice(to - rest.lines.length, to)
-        rest = await checkpointed(applyAsBatch(options, run, rest, committedOfRest, onHandled))
-      }
-    }
+}
+
+/** Adds a checkpoint when lines are applied, and reports the progress, also where a bad line ends the run. */
+async function recorded<Result>({ onProgress }: IngestOptions, run: Run, apply: Promise<Result>): Promise<Result> {
+  const { summary, checkpoints } = run
+  try {
+    const result = await apply
+    checkpoints.add(run.expected.lastPosition, { line: run.handledLine, summary })
+    return result
+  } finally {
+    onProgress?.(summary, run.handledByte)
   }
 }
 
@@ -153,14 +160,13 @@ async function applyInRound(
   options: IngestOptions,
   run: Run,
   lines: readonly Line[],
-  parts: NonNullable<LineSegment['parts']>,
-  onHandled: (last: Line) => void,
+  parts: NonNullable<ReadSegment['parts']>,
 ): Promise<'all' | readonly (LineOutcome | undefined)[]> {
   const { expected, outcomes } = await applyRound({ ...options, ...run }, lines, parts)
   if (expected === null) return outcomes
   run.expected = expected
   countOutcomes(run, lines, outcomes)
-  onHandled(lines.at(-1) as Line)
+  moveTo(run, lines.at(-1) as Line)
   return 'all'
 }
 
@@ -173,7 +179,6 @@ async function applyAsBatch(
   run: Run,
   batch: Batch,
   committed: readonly (LineOutcome | undefined)[],
-  onHandled: (last: Line) => void,
 ): Promise<Batch | null> {
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
@@ -187,7 +192,7 @@ async function applyAsBatch(
   run.expected = advanceState(run.expected, lastPosition, parsed, outcomes)
   countOutcomes(run, lines, outcomes)
   const last = lines[outcomes.length - 1]
-  if (last !== undefined) onHandled(last)
+  if (last !== undefined) moveTo(run, last)
   const [bad] = rejectedLines(lines, outcomes)
   if (bad !== undefined && rejects === undefined) {
     const file = (await source.readName?.()) ?? source.name

@@ -10,23 +10,38 @@ import type { Source } from './reading/source.ts'
 export interface Run {
   readonly source: Source
   readonly summary: Summary
+  readonly checkpoints: Checkpoints
   /** The last line that was counted, and set aside if bad, before the source was reopened. */
   readonly countedAfter: number
   /** Whether the source is the one that the run started with. */
   readonly isFirstFile: boolean
   expected: ExpectedState
-  /** The last line of the source that was handled. */
+  /** The last line of the source that was handled, and its end in bytes of the decompressed feed. */
   handledLine: number
+  handledByte: number
+}
+
+/** Returns the progress of a run that has handled nothing yet. */
+export function newRun(source: Source): Run {
+  const checkpoints = new Checkpoints()
+  return { ...beginningOf(source), summary: emptySummary(), checkpoints, countedAfter: 0, isFirstFile: true }
 }
 
 /** Returns the progress of a run at the beginning of a source. */
-export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine'> {
+export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine' | 'handledByte'> {
   const { startsAfter, start } = source
   return {
     source,
     expected: { startsAfter, lastPosition: startsAfter, handled: [], newest: [] },
     handledLine: start.line,
+    handledByte: start.byte,
   }
+}
+
+/** Records the line that was handled last. */
+export function moveTo(run: Run, { number, endByte }: Line): void {
+  run.handledLine = number
+  run.handledByte = endByte
 }
 
 /**
@@ -35,8 +50,7 @@ export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | '
  */
 export async function reopened(
   { onReopen }: { readonly onReopen?: (stored: FeedPosition | null) => void },
-  { source, summary, isFirstFile, expected, handledLine }: Run,
-  checkpoints: Checkpoints,
+  { source, summary, checkpoints, isFirstFile, expected, handledLine }: Run,
   stored: FeedPosition | null,
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
@@ -48,6 +62,7 @@ export async function reopened(
   return {
     ...beginningOf(reopenedSource),
     summary: checkpoint?.summary ?? summary,
+    checkpoints,
     // In a file that no longer holds the applied lines, the changed lines were neither counted nor set aside.
     countedAfter: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
     isFirstFile,
@@ -78,7 +93,7 @@ export interface Checkpoint {
 const maxCheckpoints = 10_000
 
 /** Returns a summary without any lines. */
-export function emptySummary(): Summary {
+function emptySummary(): Summary {
   return { applied: {}, skipped: {}, rejected: {} }
 }
 
@@ -101,7 +116,7 @@ export function countOutcomes(
 }
 
 /** The newest checkpoints of a run, to which a failover may reset it. */
-export class Checkpoints {
+class Checkpoints {
   #newest: { readonly position: FeedPosition; readonly checkpoint: Checkpoint }[] = []
 
   /**
