@@ -6,6 +6,8 @@ import { Readable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Transaction } from '../../src/database/database.ts'
+import { knownStrategies } from '../../src/database/write/strategy.ts'
 import { toAddress } from '../../src/domain/address.ts'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { UnreadableFeed } from '../../src/feed/errors.ts'
@@ -348,6 +350,19 @@ describe('two feeds of different vaults of one strategy at once', () => {
     })
     expect(outcome).toMatchObject({ applied: { mark: 1 } })
     expect(await first).toMatchObject({ applied: { mark: 1 } })
+  })
+
+  test('know a strategy that the other one publishes while they read, where they know its fact', async () => {
+    await emptyDatabase()
+    let before: Promise<unknown> = Promise.resolve()
+    const query: Transaction['query'] = (...statement) => {
+      const result = before.then(() => database.transaction((transaction) => transaction.query(...statement)))
+      before = result.then(() => apply(database, [strategy('one')]))
+      return result as never
+    }
+    const { ids, revisions } = await knownStrategies({ query }, [{ id: 'one', ts: strategy('one').ts }])
+    await before
+    expect(revisions.filter(({ strategyId }) => !ids.has(strategyId))).toEqual([])
   })
 
   test('and one feed twice at once ends as once', async () => {

@@ -29,15 +29,18 @@ const revisionsAmong: Statement = {
     from unnest($1::text[], $2::bigint[]) as wanted(id, at) join strategy_revision on strategy_id = wanted.id and ts = at`,
 }
 
-/** Reads the ids of all strategies, and which of some strategy facts are stored. */
+/**
+ * Reads which of some strategy facts are stored, and then the ids of all strategies, so that these include the strategies of the
+ * facts: each statement sees what other writers have committed before it.
+ */
 export async function knownStrategies(
-  transaction: Transaction,
+  transaction: Pick<Transaction, 'query'>,
   facts: readonly Pick<RecordedStrategy, 'id' | 'ts'>[],
 ): Promise<KnownStrategies> {
   const wanted = [facts.map(({ id }) => id), facts.map(({ ts }) => ts)]
-  const [all, revisions] = await Promise.all([
-    transaction.query<{ id: string }>(everyStrategy, []),
+  const [revisions, all] = await Promise.all([
     facts.length === 0 ? [] : transaction.query<KnownStrategies['revisions'][number]>(revisionsAmong, wanted),
+    transaction.query<{ id: string }>(everyStrategy, []),
   ])
   return { ids: new Set(all.map(({ id }) => id)), revisions }
 }
