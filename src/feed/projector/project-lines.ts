@@ -51,8 +51,9 @@ export async function project(
       saveSettledPoints(transaction, projection)
       await nextIteration()
     }
-    const outcome = applyLine(projection, line, clockSeconds)
-    const behind = outcome.status === 'rejected' ? await clockBehind(line) : null
+    const ahead = clockIssue(line, clockSeconds)
+    const outcome = applyLine(projection, line, ahead)
+    const behind = ahead !== null && outcome.status === 'rejected' ? await clockBehind(line) : null
     if (behind !== null && isDivisible && outcomes.length > 0) break
     if (behind !== null) throw behind
     outcomes.push(outcome)
@@ -62,11 +63,20 @@ export async function project(
   return { projection, outcomes, position }
 }
 
-/** Applies a line to the projection, unless it is bad, and returns its outcome. */
-function applyLine(projection: Projection, line: BatchLine, clockSeconds: number | undefined): LineOutcome {
+/** Returns the problem of a fact that is ahead of the clock; null where it is not, or is not compared with one. */
+function clockIssue(line: BatchLine, clockSeconds: number | undefined): ValidationIssue | null {
+  const isCompared = clockSeconds !== undefined && 'fact' in line && line.wasHandled !== true
+  return isCompared ? aheadOfClock(line.fact, clockSeconds) : null
+}
+
+/**
+ * Applies a line to the projection, unless it is bad, and returns its outcome.
+ * @param ahead the problem of a fact that is ahead of the clock, and bad unless it is known; else null
+ */
+function applyLine(projection: Projection, line: BatchLine, ahead: ValidationIssue | null): LineOutcome {
   if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
-  const { fact, digest, wasHandled = false } = line
-  const issue = wasHandled ? setAsideBefore : clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)
+  const { fact, digest } = line
+  const issue = line.wasHandled === true ? setAsideBefore : ahead
   try {
     if (issue !== null && !projection.isKnown(fact, digest)) return { status: 'rejected', kind: fact.kind, issue }
     return { status: projection.apply(fact, digest) ? 'applied' : 'skipped', kind: fact.kind }
@@ -83,8 +93,8 @@ const setAsideBefore: ValidationIssue = {
 }
 
 /**
- * Returns a function that finds out whether a rejected line is ahead of a clock which is known to be wrong: it is now, or was
- * when the newest fact was applied.
+ * Returns a function that finds out whether a clock that a fact is ahead of is known to be wrong: it is now, or was when the newest
+ * fact was applied.
  */
 function wrongClockFinder(
   transaction: Transaction,
@@ -92,8 +102,7 @@ function wrongClockFinder(
 ): (line: BatchLine) => Promise<ClockBehind | null> {
   let newest: Promise<number | null> | undefined
   return async (line) => {
-    if (clockSeconds === undefined || !('fact' in line) || line.wasHandled === true) return null
-    if (aheadOfClock(line.fact, clockSeconds) === null) return null
+    if (clockSeconds === undefined || !('fact' in line)) return null
     const newestSeconds = await (newest ??= readNewestFact(transaction))
     if (!isClockBehind(clockSeconds, newestSeconds)) return null
     return new ClockBehind(line.position.line, line.fact.ts, clockSeconds, newestSeconds)

@@ -39,18 +39,18 @@ export async function saveChanges(
   { state, changes, tallies }: Projection,
   nonce: string,
 ): Promise<void> {
-  const touched = [...changes.changedVaults.keys()].map((address) => state.vaults.get(address) as VaultRecord)
+  const changedRecords = [...changes.changedVaults.keys()].map((address) => state.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
   saveVaults(
     transaction,
-    touched.filter(({ address }) => changes.opened.has(address)),
-    touched.filter(({ address }) => !changes.opened.has(address)),
+    changedRecords.filter(({ address }) => changes.opened.has(address)),
+    changedRecords.filter(({ address }) => !changes.opened.has(address)),
   )
   saveOwners(transaction, [...changes.owners.values()])
   replaceHoldings(
     transaction,
-    touched.filter(({ address }) => changes.benchmarkChanged.has(address)),
+    changedRecords.filter(({ address }) => changes.benchmarkChanged.has(address)),
   )
   const series = [...changes.series.values()]
   savePoints(
