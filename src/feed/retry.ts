@@ -56,8 +56,8 @@ function pauseMilliseconds(tries: number): number {
   return max * (1 - Math.random() / 2)
 }
 
-/** How often work is done that conflicts with other writers. */
-const maxConflicts = 5
+/** Maximum number of times that work which conflicts with other writers is tried. */
+const maxTries = 5
 
 /**
  * Repeats work that conflicts with other writers, which open the same vault or complete the same day: the repetition sees
@@ -65,12 +65,12 @@ const maxConflicts = 5
  * @throws {DatabaseUnavailable} when the conflicts do not end
  */
 export async function retryConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let conflicts = 1; ; conflicts++) {
+  for (let tries = 1; ; tries++) {
     try {
       return await work()
     } catch (error) {
-      if (!isConflict(error) || (conflicts === maxConflicts && isUniqueViolation(error))) throw error
-      if (conflicts === maxConflicts) throw new DatabaseUnavailable(error, 'Other writers keep changing the same rows.')
+      if (!isConflict(error) || (tries === maxTries && isUniqueViolation(error))) throw error
+      if (tries === maxTries) throw new DatabaseUnavailable(error, 'Other writers keep changing the same rows.')
     }
   }
 }

@@ -77,19 +77,21 @@ test.each(['plain.ndjson', 'packed.ndjson.gz'])(
   },
 )
 
+/** Opens a file whose only chunk is cut in two. */
+async function cutAt(file: string, byte: number): Promise<Source> {
+  async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) yield* [chunk.subarray(0, byte), chunk.subarray(byte)]
+  }
+  const source = await fileSource(file)
+  return { ...source, chunks: inPieces(source.chunks) }
+}
+
 test('what was lost behind a batch of bad lines is applied again, and counted once', async () => {
   const bad = '{"kind":"trade"}\n'.repeat(2)
   const file = path.join(folder, 'bad-first.ndjson')
   await writeFile(file, bad + lines.slice(0, 5).join('\n'))
-  async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) yield* [chunk.subarray(0, bad.length), chunk.subarray(bad.length)]
-  }
-  const open = async (): Promise<Source> => {
-    const source = await fileSource(file)
-    return { ...source, chunks: inPieces(source.chunks) }
-  }
-  const whole = await applied(await open(), -1)
-  const found = await applied(await open(), 1)
+  const whole = await applied(await cutAt(file, bad.length), -1)
+  const found = await applied(await cutAt(file, bad.length), 1)
   expect([whole.reopened, found.reopened]).toEqual([0, 1])
   expect(found.came).toEqual(whole.came)
 })
@@ -98,15 +100,8 @@ test('a line that was set aside before what was lost remains so, where a gzipped
   const file = path.join(folder, 'early.ndjson.gz')
   const first = feedText([strategy('one'), mark(vaultA, midnight + 100, '1'), opened(vaultA, 'one')])
   await writeFile(file, gzipSync(first + feedText([deposit(vaultA, midnight + 10, '100')])))
-  async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) yield* [chunk.subarray(0, first.length), chunk.subarray(first.length)]
-  }
-  const open = async (): Promise<Source> => {
-    const source = await fileSource(file)
-    return { ...source, chunks: inPieces(source.chunks) }
-  }
-  const whole = await applied(await open(), -1)
-  const found = await applied(await open(), 1)
+  const whole = await applied(await cutAt(file, first.length), -1)
+  const found = await applied(await cutAt(file, first.length), 1)
   expect([whole.reopened, found.reopened]).toEqual([0, 1])
   expect(whole.came.summary.rejected).toEqual({ mark: 1 })
   expect(found.came).toEqual(whole.came)

@@ -222,6 +222,15 @@ describe('a followed response is evaluated in the turns of a sender that follows
     expect(chosen.at(-1)).toBe('999')
   })
 
+  test('and is let go of when it has ended', async () => {
+    const turn = new EvaluationTurn(followersOf(['crowd']))
+    const follows = { takenBy: (sender: string) => (sender === 'crowd' ? 1_000 : 1) }
+    let moves = 0
+    await turn.queue(follows, 'owner', () => ({ result: Promise.resolve(), moveTo: () => moves++ }))
+    turn.joined(follows, 'one')
+    expect(moves).toBe(0)
+  })
+
   test('and is moved to the turns of others a few times only', () => {
     const turn = new EvaluationTurn(followersOf(['crowd']))
     let moves = 0

@@ -24,6 +24,7 @@ export class EvaluationTurn {
   #sender: string | null = null
   /** Number of responses that the sender followed in whose turn the newest evaluation was queued. */
   #follows = Infinity
+  /** The evaluation that is queued or runs; not kept longer, because it refers to its response. */
   #queued: QueuedResult<unknown> | null = null
 
   constructor(followers: ReadonlySet<FollowerOfSender>) {
@@ -36,12 +37,20 @@ export class EvaluationTurn {
    * @param follows the responses that each sender follows
    * @param otherwise the sender where no stream follows the response any more
    */
-  queue<Result>(follows: Follows, otherwise: string, add: (sender: string) => QueuedResult<Result>): Promise<Result> {
+  async queue<Result>(
+    follows: Follows,
+    otherwise: string,
+    add: (sender: string) => QueuedResult<Result>,
+  ): Promise<Result> {
     const sender = this.#chosen(follows) ?? otherwise
     this.#follows = follows.takenBy(sender)
     const queued = add(sender)
     this.#queued = queued
-    return queued.result
+    try {
+      return await queued.result
+    } finally {
+      if (this.#queued === queued) this.#queued = null
+    }
   }
 
   /**
