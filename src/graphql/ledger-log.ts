@@ -8,6 +8,7 @@ import {
   readRowsOfCommits,
 } from '../database/commits/ledger-commits.ts'
 import type { LedgerRow } from '../database/read/rows.ts'
+import { dataVersionPattern, nonceOf } from '../domain/identity/data-version.ts'
 import { type LedgerLogLimits, ledgerLogLimits } from '../limits/live.ts'
 
 /** A position in the stream of ledger rows: after all rows of a commit, or after some of them. */
@@ -102,13 +103,15 @@ const beginning: LedgerPosition = { seq: 0, version: null, rows: null }
 /** Text of the position before the first commit, which has no data version. */
 const beginningText = '0.0'
 
+const positionPattern = new RegExp(`^(${dataVersionPattern})(?:\\.([1-9]\\d{0,8}))?$`)
+
 /**
  * Parses a position: a data version, or the cursor of a row.
  * @returns null if it is neither
  */
 export function parseLedgerPosition(text: string): LedgerPosition | null {
   if (text === beginningText) return beginning
-  const [, version = '', seq, rows] = /^(([1-9]\d{0,14})\.\d{1,19})(?:\.([1-9]\d{0,8}))?$/.exec(text) ?? []
+  const [, version = '', seq, rows] = positionPattern.exec(text) ?? []
   return seq === undefined ? null : { seq: Number(seq), version, rows: rows === undefined ? null : Number(rows) }
 }
 
@@ -152,8 +155,4 @@ function streamed(
     cursor: `${version}.${index + 1}`,
   }))
   return { seq, version, rows: seq === position.seq ? rows.slice(position.rows ?? 0) : rows }
-}
-
-function nonceOf(version: string): string {
-  return version.slice(version.indexOf('.') + 1)
 }

@@ -75,8 +75,8 @@ function parsedSender(text: string): string {
   const address = withoutPort(text)
   if (isIPv4(address)) return address
   if (!isIPv6(address)) return unknownSender
-  const [canonical, ipv4] = canonicalOf(address)
-  return ipv4 ?? `${firstGroups(canonical).join(':')}::/64`
+  const canonical = canonicalOf(address)
+  return ipv4Of(canonical) ?? `${firstGroups(canonical).join(':')}::/64`
 }
 
 function withoutPort(text: string): string {
@@ -85,11 +85,23 @@ function withoutPort(text: string): string {
   return /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
 }
 
-/** Returns an IPv6 address in the format of RFC 5952, and the IPv4 address that it maps, if any (RFC 4291, 2.5.5.2). */
-function canonicalOf(address: string): readonly [canonical: string, ipv4: string | undefined] {
+/** Returns an IPv6 address in the format of RFC 5952. */
+function canonicalOf(address: string): string {
   const zone = address.indexOf('%')
-  const canonical = new SocketAddress({ family: 'ipv6', address: zone < 0 ? address : address.slice(0, zone) }).address
-  return [canonical, /^::ffff:([\d.]+)$/.exec(canonical)?.[1]]
+  return new SocketAddress({ family: 'ipv6', address: zone < 0 ? address : address.slice(0, zone) }).address
+}
+
+/**
+ * Returns the IPv4 address that an IPv6 address stands for: as a mapped one (RFC 4291, 2.5.5.2), or behind the well-known
+ * prefix of translators, which puts all clients of IPv4 into one /64 (RFC 6052, 2.1).
+ */
+function ipv4Of(canonical: string): string | null {
+  const mapped = /^::ffff:([\d.]+)$/.exec(canonical)?.[1]
+  if (mapped !== undefined) return mapped
+  const translated = /^64:ff9b::(?:(?:([\da-f]{1,4}):)?([\da-f]{1,4}))?$/.exec(canonical)
+  if (translated === null) return null
+  const halves = [translated[1], translated[2]].map((digits = '0') => Number.parseInt(digits, 16))
+  return halves.flatMap((half) => [half >> 8, half & 255]).join('.')
 }
 
 /** Returns the first 64 bits of an IPv6 address, in four groups. */

@@ -44,9 +44,14 @@ const layers: Readonly<Record<string, Layer>> = {
   graphql: { layers: ['limits', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache'] },
   // It gets the executor as a parameter, so that it cannot add behaviour to the schema's.
   rest: { layers: ['limits'], packages: ['node:*'] },
-  // Of the database it uses only cancellation and cache tags.
+  // Of the domain it uses only the syntax of a data version, of the database only cancellation and cache tags.
   http: {
-    layers: ['limits', 'src/database/cancellation.ts', 'src/database/commits/cache-tags.ts', 'graphql', 'rest'],
+    layers: [
+      'limits',
+      'src/domain/identity/data-version.ts',
+      ...['src/database/cancellation.ts', 'src/database/commits/cache-tags.ts'],
+      ...['graphql', 'rest'],
+    ],
     packages: [
       'node:*',
       'graphql',

@@ -14,6 +14,18 @@ describe('a sender', () => {
     ['of an IPv4 address', '10.0.0.1', ['10.0.0.1', '10.0.0.1:1', '10.0.0.1:65535', ' 10.0.0.1 ']],
     ['of an IPv4 address as IPv6 writes it', '10.0.0.1', ['::ffff:10.0.0.1', '::FFFF:a00:1', '[::ffff:10.0.0.1]:80']],
     [
+      'of an IPv4 address behind a translator',
+      '192.0.2.33',
+      ['64:ff9b::192.0.2.33', '64:ff9b::c000:221', '[0064:FF9B:0:0:0:0:c000:0221]:443'],
+    ],
+    ['of an IPv4 address of zeros behind a translator', '0.0.2.33', ['64:ff9b::221', '64:ff9b::0.0.2.33']],
+    [
+      'of a network beside that of translators',
+      '64:ff9b:1:0::/64',
+      ['64:ff9b:1::c000:221', '64:ff9b:1:0:0:0:c000:221'],
+    ],
+    ['of the network of translators, but not of an IPv4 address', '64:ff9b:0:0::/64', ['64:ff9b::1:c000:221']],
+    [
       'of a network of 64 bits',
       '2001:db8:1:2::/64',
       [

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { seqOf } from '../../src/domain/identity/data-version.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { type Answered, type Asked, type Client, clientOf } from './client.ts'
 import type { CommitWatch } from './commit-watch.ts'
@@ -211,10 +212,6 @@ const questions: readonly ((vault: string) => readonly [asked: Asked, vaultIn: (
 function codeOf({ body }: Answered): string {
   const told = JSON.parse(body) as { type?: string; errors?: { extensions?: { code?: string } }[] }
   return told.errors?.[0]?.extensions?.code ?? told.type ?? 'without a code'
-}
-
-function seqOf(version: string): number {
-  return version === '' ? 0 : Number.parseInt(version)
 }
 
 function oneOf<Item>(items: readonly Item[]): Item {

@@ -1,6 +1,7 @@
 import { appendFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { seqOf } from '../../src/domain/identity/data-version.ts'
 import { feedText } from '../support/feeds.ts'
 import type { Homes } from '../support/home.ts'
 import { addressOf, apply, mark, midnight, opened, strategy } from '../support/world.ts'
@@ -186,8 +187,4 @@ function flawsOf(told: readonly Told[], rows: readonly Logged[]): string[] {
       return [`Content ${number} is older than version ${version}, of ${newest - midnight}`]
     return committed.has(number) ? [] : [`Content ${number} was never committed`]
   })
-}
-
-function seqOf(version: string): number {
-  return Number(version.split('.')[0])
 }

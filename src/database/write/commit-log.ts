@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { seqOf } from '../../domain/identity/data-version.ts'
 import type { CacheTag } from '../commits/change-listener.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
 import type { Statement, Transaction } from '../database.ts'
@@ -89,8 +90,7 @@ const versionsAmong: Statement = {
  * commits. A commit that was pruned from the log counts as lost.
  */
 export async function hasCommit(transaction: Transaction, version: string): Promise<boolean> {
-  const seq = version.slice(0, version.indexOf('.'))
-  return (await transaction.query(versionsAmong, [[seq], [version]])).length > 0
+  return (await transaction.query(versionsAmong, [[seqOf(version)], [version]])).length > 0
 }
 
 const noncesAmong: Statement = {

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { commitsOf, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import { nonceOf } from '../../domain/identity/data-version.ts'
 import { rejectedLines } from '../attempt.ts'
 import { clockOf, positionAfter, wasHandled } from '../batch.ts'
 import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
@@ -178,14 +179,12 @@ async function newestVersion(
   base: number,
   applied: readonly AppliedPart[],
 ): Promise<string | null> {
-  const nonces = [...new Set(applied.flatMap(({ nonce, version }) => [nonce, nonceOf(version)]))]
+  const nonces = [
+    ...new Set(applied.flatMap(({ nonce, version }) => [nonce, version === null ? null : nonceOf(version)])),
+  ]
   const wanted = nonces.filter((nonce) => nonce !== null)
   const found = await commitsOf(transaction, Math.max(0, base - 1), wanted)
   const known = new Set(found.map(({ version }) => nonceOf(version)))
   if (wanted.some((nonce) => !known.has(nonce))) throw new CommitsLost(null)
   return found.at(-1)?.version ?? null
-}
-
-function nonceOf(version: string | null): string | null {
-  return version === null ? null : version.slice(version.indexOf('.') + 1)
 }

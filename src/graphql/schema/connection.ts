@@ -14,7 +14,7 @@ export interface Page<Node> {
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
   /** The last item examined, if the search ended there before the page was full; a backward page starts with it. */
-  readonly examinedTo?: { readonly node: Node; readonly isBackward: boolean } | undefined
+  readonly lastExamined?: { readonly node: Node; readonly isBackward: boolean } | undefined
   /** Returns the number of items on all pages; called only if it is requested. */
   readonly totalCount: () => Promise<number>
 }
@@ -23,7 +23,7 @@ interface PageRows<Node> {
   /** The rows of the page, and one more if there is a further page; in reverse order if the page is backward. */
   readonly rows: readonly Node[]
   /** The last item examined, if the search ended there before the page was full: there may be more. */
-  readonly examinedTo?: Node | undefined
+  readonly lastExamined?: Node | undefined
   /** Maximum length of the page. */
   readonly length: number
   readonly isBackward?: boolean
@@ -36,21 +36,21 @@ interface PageRows<Node> {
 /** Creates a page from its rows; one row beyond its size shows that there is a further page. */
 export function pageOf<Node>({
   rows,
-  examinedTo,
+  lastExamined,
   length,
   isBackward = false,
   cursor,
   ...page
 }: PageRows<Node>): Page<Node> {
   // A row beyond a full page was examined too, and belongs to the next page.
-  const limit = rows.length > length ? undefined : examinedTo
-  const [isFurther, hasSkipped] = [rows.length > length || limit !== undefined, cursor != null]
+  const end = rows.length > length ? undefined : lastExamined
+  const [isFurther, hasSkipped] = [rows.length > length || end !== undefined, cursor != null]
   const nodes = rows.slice(0, length)
   return {
     nodes: isBackward ? nodes.reverse() : nodes,
     hasNextPage: isBackward ? hasSkipped : isFurther,
     hasPreviousPage: isBackward ? isFurther : hasSkipped,
-    examinedTo: limit && { node: limit, isBackward },
+    lastExamined: end && { node: end, isBackward },
     ...page,
   }
 }
@@ -82,9 +82,9 @@ export function decodeCursor<Parts extends unknown[]>(
 }
 
 /** Returns the cursor of the start or the end of a page; null if the page is empty and the search was complete. */
-function cursorAt<Node>({ examinedTo, ...page }: Page<Node>, end: 'start' | 'end'): string | null {
-  const limit = examinedTo?.isBackward === (end === 'start') ? examinedTo : undefined
-  const node = limit !== undefined ? limit.node : page.nodes.at(end === 'start' ? 0 : -1)
+function cursorAt<Node>({ lastExamined, ...page }: Page<Node>, end: 'start' | 'end'): string | null {
+  const examined = lastExamined?.isBackward === (end === 'start') ? lastExamined : undefined
+  const node = examined !== undefined ? examined.node : page.nodes.at(end === 'start' ? 0 : -1)
   return node === undefined ? null : page.cursorOf(node)
 }
 

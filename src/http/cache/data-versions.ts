@@ -1,3 +1,4 @@
+import { type DataVersion, seqOf } from '../../domain/identity/data-version.ts'
 import type { DataState } from '../../graphql/execution/context.ts'
 import { versionLimits } from '../../limits.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
@@ -6,12 +7,6 @@ import { type HeaderList, headerList } from './encoded-response.ts'
 /** State of the data as this process was notified of it, with the headers that report it and the headers of every response. */
 export interface NotifiedState extends DataState {
   readonly headers: HeaderList
-}
-
-/** A version and its sequence number, which orders the versions of one history. */
-export interface ParsedVersion {
-  readonly seq: number
-  readonly text: string
 }
 
 /**
@@ -50,7 +45,7 @@ export class DataVersions {
   }
 
   committed({ version, newestTs }: { readonly version: string; readonly newestTs: number | null }): void {
-    const seq = Number(version.slice(0, version.indexOf('.')))
+    const seq = seqOf(version)
     this.#newest = { seq, text: version, newestTs }
     this.#known.set(seq, version)
     for (const oldest of this.#known.keys()) {
@@ -93,7 +88,7 @@ export class DataVersions {
   }
 
   /** Returns whether a version with this sequence number, or a later one, was notified. */
-  hasReached({ seq }: Pick<ParsedVersion, 'seq'>): boolean {
+  hasReached({ seq }: Pick<DataVersion, 'seq'>): boolean {
     return this.#isListening && this.#newest !== null && this.#newest.seq >= seq
   }
 
@@ -102,7 +97,7 @@ export class DataVersions {
    * Without notifications nothing is cached, and it resolves immediately. It waits at most as long as
    * `Min-Data-Version` does: a server that is silent for longer counts as disconnected.
    */
-  async untilNotified({ seq }: Pick<ParsedVersion, 'seq'>): Promise<void> {
+  async untilNotified({ seq }: Pick<DataVersion, 'seq'>): Promise<void> {
     const isNotified = (): boolean => !this.#isListening || seq === 0 || this.hasReached({ seq })
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
   }
@@ -112,7 +107,7 @@ export class DataVersions {
    * or of later ones, and has since received every commit up to a time, in milliseconds of performance.now(), which has
    * only lower numbers. A version beyond all that were notified may still come.
    */
-  hasLost({ seq }: Pick<ParsedVersion, 'seq'>, milliseconds: number): boolean {
+  hasLost({ seq }: Pick<DataVersion, 'seq'>, milliseconds: number): boolean {
     return seq <= this.#newestBefore && !this.hasReached({ seq }) && this.isProvenSince(milliseconds)
   }
 

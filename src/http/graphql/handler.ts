@@ -87,7 +87,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
    * Parses and runs a request. A long body waits for admission, and counts there by its size until it is parsed: the executor's
    * plugin then calls `onParsed`. A request that is refused before that counts until it is answered.
    */
-  function parseAndRun(
+  async function parseAndRun(
     exchange: Exchange,
     mediaType: MediaType,
     requestContext: RequestContext,
@@ -97,13 +97,17 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     if (cost <= admissionLimits.shortPreparation) {
       return byYoga(exchange, mediaType, { requestContext, onParsed: () => undefined })
     }
-    return new Promise((resolve, reject) => {
-      const parsing = (): Promise<void> =>
-        new Promise((onParsed) => {
-          byYoga(exchange, mediaType, { requestContext, onParsed }).then(resolve, reject).finally(onParsed)
-        })
-      admission.prepare(parsing, { cost, sender, signal }).catch(reject)
-    })
+    /** Resolves when the body is parsed; the response, in an object, is not awaited. */
+    const parse = async (): Promise<{ readonly response: Promise<TextResponse> }> => {
+      let onParsed = (): void => undefined
+      const parsed = new Promise<void>((resolve) => (onParsed = resolve))
+      const response = byYoga(exchange, mediaType, { requestContext, onParsed })
+      response.then(onParsed, onParsed)
+      await parsed
+      return { response }
+    }
+    const { response } = await admission.prepare(parse, { cost, sender, signal })
+    return response
   }
 
   async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {

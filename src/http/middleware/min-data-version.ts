@@ -1,10 +1,11 @@
+import { type DataVersion, parseDataVersion } from '../../domain/identity/data-version.ts'
 import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
 import { FailureReport } from '../async/failure-report.ts'
 import type { Turns } from '../async/turns.ts'
 import { Budget } from '../server/capacity/budget.ts'
 import type { OnDisconnect } from '../cache/productions.ts'
-import type { DataVersions, ParsedVersion, VersionAt } from '../cache/data-versions.ts'
+import type { DataVersions, VersionAt } from '../cache/data-versions.ts'
 import type { TextResponse } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
@@ -37,7 +38,7 @@ export function versionWaiter(
   const places = new Budget(limits.waiting)
 
   /** Waits for a version that this process was not yet notified of. */
-  async function wait(wanted: ParsedVersion, sender: string, onDisconnect: OnDisconnect): Promise<TextResponse | null> {
+  async function wait(wanted: DataVersion, sender: string, onDisconnect: OnDisconnect): Promise<TextResponse | null> {
     const requestedAt = performance.now()
     if (isOutOfReach(versions, wanted, limits)) {
       // Since a proof that is no older than the waiting time, fewer commits have come.
@@ -55,7 +56,7 @@ export function versionWaiter(
 
   /** Returns what the history has with the same sequence number, or a refusal. */
   async function lookUp(
-    { seq }: ParsedVersion,
+    { seq }: DataVersion,
     sender: string,
     onDisconnect: OnDisconnect,
   ): Promise<FoundVersion | TextResponse> {
@@ -73,7 +74,7 @@ export function versionWaiter(
   }
 
   return async (text, sender, onDisconnect) => {
-    const wanted = parsed(text)
+    const wanted = parseDataVersion(text)
     if (wanted === null) return problem('BAD_DATA_VERSION', 'Send the value of a Data-Version header.')
     const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onDisconnect)
     if (refusal !== null) return refusal
@@ -90,11 +91,11 @@ export function versionWaiter(
  * commit, and the listener does not lag behind by so many commits. Without any notification, every version may be
  * reached.
  */
-function isOutOfReach({ newestSeq }: DataVersions, { seq }: ParsedVersion, { ahead }: VersionLimits): boolean {
+function isOutOfReach({ newestSeq }: DataVersions, { seq }: DataVersion, { ahead }: VersionLimits): boolean {
   return newestSeq !== null && seq > newestSeq + ahead
 }
 
-function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimits): TextResponse {
+function notThereYet({ text }: DataVersion, { waitMilliseconds }: VersionLimits): TextResponse {
   return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not reached within ${waitMilliseconds / 1000} s.`)
 }
 
@@ -102,15 +103,9 @@ function tooManyWait(): TextResponse {
   return retryLater('DATA_NOT_THERE_YET', 'Too many requests are waiting for data versions.')
 }
 
-function historyChanged({ text }: ParsedVersion): TextResponse {
+function historyChanged({ text }: DataVersion): TextResponse {
   const detail = `Version ${text} is not part of the current history: discard cached data and read again.`
   return problem('HISTORY_CHANGED', detail)
-}
-
-/** Parses a version; the digits are limited, because sequence numbers must be safe integers. */
-function parsed(text: string): ParsedVersion | null {
-  const [, seq] = /^([1-9]\d{0,14})\.\d{1,19}$/.exec(text) ?? []
-  return seq === undefined ? null : { seq: Number(seq), text }
 }
 
 /** Delays requests that require a data version until it is reached, and refuses them after a time limit. */

@@ -186,7 +186,7 @@ async function readToEnd(list: string, page: VaultPage): Promise<{ readonly foun
   for (let { after } = page; ;) {
     const rows = await readVaultPages(database, [list], { ...page, after })
     pages++
-    const end = rows.findIndex(({ isLast }) => isLast)
+    const end = rows.findIndex(({ isLastExamined }) => isLastExamined)
     const matching = (end < 0 ? rows : rows.slice(0, end + 1)).filter(({ isMatch }) => isMatch)
     const nodes = matching.slice(0, page.first)
     found.push(...nodes.map(({ address }) => address))
@@ -242,7 +242,9 @@ describe('a list by value, pair or venue', () => {
     const filter = { ...anyVault, venue: ['late'] }
     const page = { filter, orderBy: 'VALUE_USD', direction: 'DESC', first: 200, after: null } as const
     const rows = await readVaultPages(database, [allStrategies], page)
-    expect(rows.map(({ isMatch, isLast }) => ({ isMatch, isLast }))).toEqual([{ isMatch: false, isLast: true }])
+    expect(rows.map(({ isMatch, isLastExamined }) => ({ isMatch, isLastExamined }))).toEqual([
+      { isMatch: false, isLastExamined: true },
+    ])
     const { found } = await readToEnd(allStrategies, page)
     expect(new Set(found).size).toBe(1_200)
     await runScript(database, `delete from vault_pool where venue = 'late'`)

@@ -1,3 +1,4 @@
+import { seqOf } from '../../../domain/identity/data-version.ts'
 import type { LoggedHead } from './log-probe.ts'
 import type { LogTarget } from './replay-proof.ts'
 
@@ -23,7 +24,7 @@ export class ReportedState {
    * @param run run of the primary whose history contains it; null where that is unknown
    */
   committed(version: string, run: string | null): void {
-    const head = { seq: Number(version.slice(0, version.indexOf('.'))), version }
+    const head = { seq: seqOf(version), version }
     this.#commit = { head, at: performance.now(), run }
   }
 

@@ -97,13 +97,13 @@ export function idsByValue(scope: Scope, maxRows: number): string {
 
 /**
  * Selects the page of a list by filters that are no prefix of an index. Where few vaults match the filter by position or
- * value, these are sorted. Else vaults are tested in order, up to a maximum: the last tested vault of each part of the list
- * has `is_last`, whether it matches or not, and the page ends with the first of these.
+ * value, these are sorted. Else vaults are examined in order, up to a maximum: the last vault examined of each part of the list
+ * has `is_last_examined`, whether it matches or not, and the page ends with the first of these.
  */
 export function filteredInScope(scope: Scope, sql: OrderSql): string {
   const end = `order by ${sql.orderBy} ${pageExtent.limit}`
   const few = (ids: string, method: string, condition: string): string => `
-    select vault.*, ${sql.addressBytes} as address_bytes, 0::bigint as place, false as is_last, true as is_match
+    select vault.*, ${sql.addressBytes} as address_bytes, 0::bigint as place, false as is_last_examined, true as is_match
     from (select distinct id from ${ids} where (select method from chosen) = '${method}') found
       cross join lateral (select * from vault where vault.id = found.id offset 0) vault
     where ${condition} and ${sql.afterCursor} ${end}`
@@ -121,16 +121,18 @@ export function filteredInScope(scope: Scope, sql: OrderSql): string {
 function scanned(scope: Scope, sql: OrderSql, end: string): string {
   const { from, equal } = partsOf[scope]
   const each = scope === 'all' ? String(maxScanned) : `greatest(${maxScanned} / part.parts, ${leastScannedEach})`
-  const tested = (vaults: string): string =>
+  const examined = (vaults: string): string =>
     `select vault.*, test.is_match from (${vaults}) vault cross join lateral (select ${isOfValueAndPool} as is_match offset 0) test
-      where is_match or is_last ${end}`
+      where is_match or is_last_examined ${end}`
   const ordered = inOrder(equal, sql, { maxRows: maxScanned, limit: `limit ${each}` })
-  const ranked = `select ranked.*, place = ${each} as is_last from (
+  const ranked = `select ranked.*, place = ${each} as is_last_examined from (
     select vault.*, row_number() over (order by ${sql.orderBy}) as place from (${ordered}) vault) ranked`
   const parts = `select vault.* from (select from chosen where method = 'order') one cross join ${from}
-    cross join lateral (${tested(ranked)}) vault ${end}`
+    cross join lateral (${examined(ranked)}) vault ${end}`
   if (scope !== 'owner') return parts
-  const few = tested(`select vault.*, 0::bigint as place, false as is_last from (${ofSmallOwners(sql)}) vault`)
+  const few = examined(
+    `select vault.*, 0::bigint as place, false as is_last_examined from (${ofSmallOwners(sql)}) vault`,
+  )
   return `select * from ((${parts}) union all (
     select vault.* from (select from chosen where method = 'order') one cross join lateral (${few}) vault)) vault ${end}`
 }

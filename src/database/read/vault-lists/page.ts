@@ -33,8 +33,8 @@ export interface PagedVaultRow extends VaultRow {
   readonly list: string
   readonly orderValue: string
   readonly isMatch: boolean
-  /** Whether no vault after it was tested: the page ends with it, though it may not be full. */
-  readonly isLast: boolean
+  /** Whether no vault after it was examined: the page ends with it, though it may not be full. */
+  readonly isLastExamined: boolean
 }
 
 /** Maximum number of lists in one statement: each may have a page of many vaults. */
@@ -83,7 +83,7 @@ function pageStatement(name: string, { path, scope, orderBy, direction }: PageKi
       list: c.text('list.strategy'),
       orderValue: c.raw(`vault.${sql.column}`),
       isMatch: isFiltered ? c.boolean('vault.is_match') : true,
-      isLast: isFiltered ? c.boolean('vault.is_last') : false,
+      isLastExamined: isFiltered ? c.boolean('vault.is_last_examined') : false,
     }),
   )
   return {
@@ -98,9 +98,9 @@ function pageStatement(name: string, { path, scope, orderBy, direction }: PageKi
   }
 }
 
-/** The vaults of lists; `isMatch` and `isLast` are of filtered pages. */
+/** The vaults of lists; `isMatch` and `isLastExamined` are of filtered pages. */
 type PageRows = {
-  readonly vault: Tables['vault'] & { readonly isMatch: boolean; readonly isLast: boolean }
+  readonly vault: Tables['vault'] & { readonly isMatch: boolean; readonly isLastExamined: boolean }
   readonly list: { readonly strategy: string }
 }
 

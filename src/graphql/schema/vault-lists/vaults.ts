@@ -90,12 +90,12 @@ async function vaultPage(context: ResolverContext, list: string, args: PageArgum
   const after = cursor == null ? null : readCursor(isBackward ? 'before' : 'after', cursor, orderBy)
   const page = { filter, orderBy, direction: isBackward ? opposite[direction] : direction, first: length, after }
   const rows = (await loadPage(context, list, page)) ?? []
-  // The page ends at the first `isLast`: later vaults of that part of the list were not examined.
-  const end = rows.findIndex(({ isLast }) => isLast)
+  // The page ends at the first `isLastExamined`: later vaults of that part of the list were not examined.
+  const end = rows.findIndex(({ isLastExamined }) => isLastExamined)
   const examined = end === -1 ? rows : rows.slice(0, end + 1)
   return pageOf<PagedVaultRow>({
     rows: examined.filter(({ isMatch }) => isMatch),
-    examinedTo: end === -1 ? undefined : rows[end],
+    lastExamined: end === -1 ? undefined : rows[end],
     length,
     isBackward,
     cursor,

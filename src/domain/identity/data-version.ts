@@ -1,0 +1,29 @@
+/** A data version, which names a commit: its text, `seq.nonce`, and the number that orders the commits of one history. */
+export interface DataVersion {
+  readonly seq: number
+  readonly text: string
+}
+
+/**
+ * Parses a data version from outside.
+ * @returns null for any other text; the digits are limited, because sequence numbers must be safe integers
+ */
+export function parseDataVersion(text: string): DataVersion | null {
+  const [, seq] = pattern.exec(text) ?? []
+  return seq === undefined ? null : { seq: Number(seq), text }
+}
+
+/** Source of a regular expression that matches data versions; the first group is the sequence number. */
+export const dataVersionPattern = '([1-9]\\d{0,14})\\.\\d{1,19}'
+
+const pattern = new RegExp(`^${dataVersionPattern}$`)
+
+/** Returns the sequence number of a stored data version. */
+export function seqOf(version: string): number {
+  return Number(version.slice(0, version.indexOf('.')))
+}
+
+/** Returns the nonce of a stored data version: unlike the sequence number, it is unique over all histories. */
+export function nonceOf(version: string): string {
+  return version.slice(version.indexOf('.') + 1)
+}
