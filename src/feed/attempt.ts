@@ -1,7 +1,8 @@
 import type { Database } from '../database/database.ts'
 import { isConflict } from '../database/errors.ts'
 import type { Batch } from './batch.ts'
-import type { ExpectedState } from './feed-position.ts'
+import type { ExpectedState } from './position/feed-position.ts'
+import type { HandledPart, NewestTimes } from './position/handled-lines.ts'
 import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 import { type AppliedBatch, applyBatch } from './projector/projector.ts'
 import type { Line } from './reading/lines.ts'
@@ -21,6 +22,10 @@ export interface AttemptOptions {
   readonly committed: readonly (LineOutcome | undefined)[]
   /** Clock in Unix seconds, read at each attempt; undefined where the times of facts are not compared with one. */
   readonly nowSeconds: (() => number) | undefined
+  /** The part of the source that earlier runs have handled; undefined where none is known. */
+  readonly handledPart: HandledPart | undefined
+  /** Times of the newest known facts of vaults in the part, before the batch. */
+  readonly newestRead: NewestTimes
 }
 
 /**
@@ -29,7 +34,7 @@ export interface AttemptOptions {
  * a conflict: it may be valid since a commit of this or of another writer, but would be newer than facts that follow in the feed.
  */
 export function createAttempt(
-  { database, rejects, feed, expected, countedAfter, committed, nowSeconds }: AttemptOptions,
+  { database, rejects, feed, countedAfter, committed, ...options }: AttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
   /** Outcomes of the last failed attempt that reached its commit. */
@@ -43,7 +48,7 @@ export function createAttempt(
     }
     try {
       const skipBad = rejects !== undefined
-      const result = await applyBatch(database, feed, batch, { skipBad, nowSeconds, beforeCommit, expected })
+      const result = await applyBatch(database, feed, batch, { ...options, skipBad, beforeCommit })
       const outcomes = committedOutcomes(result.outcomes, earlier)
       return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, committed[at])) }
     } catch (error) {

@@ -33,7 +33,7 @@ export async function parseBatch(source: Source, all: readonly Line[], from: num
   for (let at = 0; at < lines.length; at += parsedAtOnce) {
     if (at > 0) await nextIteration()
     for (const line of lines.slice(at, at + parsedAtOnce)) {
-      parsed.push(parseLine(line, positionAfter(source, line), wasHandled(source, line)))
+      parsed.push(parseLine(line, positionAfter(source, line)))
     }
   }
   return { lines, parsed }
@@ -68,23 +68,17 @@ export function positionAfter(source: Source, line: Line): FeedPosition {
   return source.positionAfter?.(line) ?? new LinePosition(line)
 }
 
-/** Returns whether an earlier run of the feed has handled a line, and lines follow that none has. */
-export function wasHandled({ handledBytes }: Source, { endByte }: Pick<Line, 'endByte'>): boolean {
-  return handledBytes !== undefined && endByte <= handledBytes
-}
-
 /** The content of a line. */
 export type LineBytes = Pick<Line, 'bytes' | 'length' | 'fact'>
 
 /**
  * Parses and validates a line, or validates the fact that a producer in this process passes instead of text.
  * @param position position of the feed after the line
- * @param isHandled whether an earlier run of the feed has handled the line
  */
-export function parseLine(line: LineBytes, position: FeedPosition, isHandled = false): BatchLine {
+export function parseLine(line: LineBytes, position: FeedPosition): BatchLine {
   const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
   if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue, position }
-  return { fact: parsed.fact, digest: digestOf(parsed.fact), position, wasHandled: isHandled }
+  return { fact: parsed.fact, digest: digestOf(parsed.fact), position }
 }
 
 /** The position after a line. Its fingerprint is computed lazily, because only the last position of a batch is stored. */

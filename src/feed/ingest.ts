@@ -3,14 +3,14 @@ import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, clockOf, parseBatch } from './batch.ts'
-import { beginningOf, countOutcomes, moveTo, newRun, reopened, type Run, type Summary } from './run.ts'
+import { beginningOf, countOutcomes, moveTo, newRun, recordNewest, reopened, type Run, type Summary } from './run.ts'
 import { BadFact } from './errors.ts'
 import { applyRound } from './jobs/round.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
-import { advanceState, CommitsLost } from './feed-position.ts'
+import { advanceState, CommitsLost } from './position/feed-position.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
@@ -110,10 +110,18 @@ async function applySegments(options: IngestOptions, run: Run): Promise<void> {
   for await (const segment of readSegments(run.source, writers.length, parse)) {
     if (signal?.aborted === true) return
     const { lines, parts } = segment
-    const committed = parts === null ? [] : await recorded(options, run, applyInRound(options, run, lines, parts))
+    const committed =
+      parts === null || isHandled(run, lines)
+        ? []
+        : await recorded(options, run, applyInRound(options, run, lines, parts))
     // A failed round is applied again: what its writers have committed is known by now, and counted by its outcomes there.
     if (committed !== 'all') await applyInBatches(options, run, segment, committed)
   }
+}
+
+/** Returns whether earlier runs have handled lines: those of a vault are compared with each other, also beyond a round. */
+function isHandled({ source: { handledPart } }: Run, [first]: readonly Line[]): boolean {
+  return handledPart !== undefined && first !== undefined && first.endByte <= handledPart.bytes
 }
 
 /**
@@ -182,15 +190,17 @@ async function applyAsBatch(
 ): Promise<Batch | null> {
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
-  const { source, expected, countedAfter } = run
+  const { source, expected, countedAfter, newestRead } = run
   const nowSeconds = clockOf(source, options.nowSeconds)
-  const attemptOptions = { database, rejects, feed: source.name, expected, countedAfter, committed, nowSeconds }
-  const attempt = createAttempt(attemptOptions, batch)
+  const { name: feed, handledPart } = source
+  const ofRun = { feed, handledPart, expected, countedAfter, newestRead, committed }
+  const attempt = createAttempt({ ...ofRun, database, rejects, nowSeconds }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return null
   const { outcomes, lastPosition } = result
   run.expected = advanceState(run.expected, lastPosition, parsed, outcomes)
   countOutcomes(run, lines, outcomes)
+  recordNewest(run, parsed, outcomes)
   const last = lines[outcomes.length - 1]
   if (last !== undefined) moveTo(run, last)
   const [bad] = rejectedLines(lines, outcomes)

@@ -1,8 +1,8 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
-import { type ExpectedState, hasHandled } from './feed-position.ts'
-import type { LineOutcome } from './projector/line-outcome.ts'
+import { type ExpectedState, hasHandled } from './position/feed-position.ts'
+import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
@@ -19,6 +19,8 @@ export interface Run {
   /** The last line of the source that was handled, and its end in bytes of the decompressed feed. */
   handledLine: number
   handledByte: number
+  /** Times of the newest known facts of vaults, in Unix seconds: of the lines that earlier runs have handled, while these are read. */
+  readonly newestRead: Map<string, number>
 }
 
 /** Returns the progress of a run that has handled nothing yet. */
@@ -28,13 +30,26 @@ export function newRun(source: Source): Run {
 }
 
 /** Returns the progress of a run at the beginning of a source. */
-export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine' | 'handledByte'> {
+export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints' | 'countedAfter' | 'isFirstFile'> {
   const { startsAfter, start } = source
   return {
     source,
     expected: { startsAfter, lastPosition: startsAfter, handled: [], newest: [] },
     handledLine: start.line,
     handledByte: start.byte,
+    newestRead: new Map(),
+  }
+}
+
+/** Records the known facts of a batch, while the lines are read that earlier runs have handled. */
+export function recordNewest(run: Run, batch: readonly BatchLine[], outcomes: readonly LineOutcome[]): void {
+  const end = run.source.handledPart?.bytes ?? 0
+  for (const [at, { status }] of outcomes.entries()) {
+    const line = batch[at]
+    if (line === undefined || !('fact' in line) || !('vault' in line.fact)) continue
+    if (line.position.byte > end) return run.newestRead.clear()
+    const { vault, ts } = line.fact
+    if (status !== 'rejected') run.newestRead.set(vault, Math.max(ts, run.newestRead.get(vault) ?? 0))
   }
 }
 

@@ -9,7 +9,7 @@ import type { Database } from '../../src/database/database.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import type { Summary } from '../../src/feed/run.ts'
 import { BadFact } from '../../src/feed/errors.ts'
-import { CommitsLost } from '../../src/feed/feed-position.ts'
+import { CommitsLost } from '../../src/feed/position/feed-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { listsUntilPause } from '../../src/feed/reading/lists-until-pause.ts'
@@ -364,7 +364,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
         bytes,
         length,
       }))
-      const part = { lines, handledLines: 0, skipBad: false, clockSeconds: undefined, base: null }
+      const part = { lines, skipBad: false, clockSeconds: undefined, base: null }
       // This transaction ends only when the writer has given up.
       found = writers[0]?.apply(part, () => Promise.resolve()).catch((error: unknown) => error) ?? found
       expect(await found).toBeInstanceOf(DatabaseUnavailable)
@@ -373,7 +373,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
 
   test('apply nothing to a database without the commits before', async () => {
     await empty(database)
-    const part = { lines: [], handledLines: 0, skipBad: false, clockSeconds: undefined, base: '7.1234' }
+    const part = { lines: [], skipBad: false, clockSeconds: undefined, base: '7.1234' }
     await expect(writers[0]?.apply(part, () => Promise.resolve())).rejects.toBeInstanceOf(CommitsLost)
   })
 })

@@ -3,8 +3,8 @@ import { commitsOf, hasCommit, readLogHead } from '../../database/write/commit-l
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { nonceOf } from '../../domain/identity/data-version.ts'
 import { rejectedLines } from '../attempt.ts'
-import { clockOf, positionAfter, wasHandled } from '../batch.ts'
-import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
+import { clockOf, positionAfter } from '../batch.ts'
+import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../position/feed-position.ts'
 import { areKnown } from '../projector/batch-state.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
 import type { Line } from '../reading/lines.ts'
@@ -96,8 +96,7 @@ class Round {
     const clockSeconds = clockOf(source, nowSeconds)?.()
     this.#running = this.parts.map(async (indexes, at) => {
       const lines = indexes.map((index) => this.lines[index] as Line)
-      const handledLines = lines.filter((line) => wasHandled(source, line)).length
-      const part = { lines, handledLines, skipBad: rejects !== undefined, clockSeconds, base }
+      const part = { lines, skipBad: rejects !== undefined, clockSeconds, base }
       const applied = await (writers[at] as Writer).apply(part, (outcomes) => this.#hasWritten(at, outcomes))
       indexes.forEach((index, ofPart) => (this.outcomes[index] = applied.outcomes[ofPart]))
       return applied

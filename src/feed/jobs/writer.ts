@@ -3,7 +3,7 @@ import { isConflict } from '../../database/errors.ts'
 import { commitNonce, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
 import { limitLockWait } from '../../database/write/vaults/lock-wait.ts'
 import { type LineBytes, parseLine } from '../batch.ts'
-import { CommitsLost } from '../feed-position.ts'
+import { CommitsLost } from '../position/feed-position.ts'
 import { loadBatchState } from '../projector/batch-state.ts'
 import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
 import { project } from '../projector/project-lines.ts'
@@ -13,8 +13,6 @@ import { saveChanges } from '../projector/save-changes.ts'
 /** The lines of a round that one writer applies: all lines about certain vaults, in the order of the feed. */
 export interface Part {
   readonly lines: readonly LineBytes[]
-  /** Number of the first lines that an earlier run of the feed has handled: facts of these that are not known were set aside. */
-  readonly handledLines: number
   readonly skipBad: boolean
   /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all. */
   readonly clockSeconds: number | undefined
@@ -59,7 +57,7 @@ export type WriterConnection = Pick<Database, 'transaction' | 'close'>
 export function createWriter(connection: WriterConnection): Writer {
   return {
     apply(part, gate) {
-      const batch = part.lines.map((line, at) => parseLine(line, noPosition, at < part.handledLines))
+      const batch = part.lines.map((line) => parseLine(line, noPosition))
       return applyPart(connection, batch, part, onceOpen(gate))
     },
     close: () => connection.close(),
@@ -114,6 +112,7 @@ async function writePart(
     skipBad,
     clockSeconds,
     isDivisible: false,
+    handledLines: null,
   })
   const nonce = commitNonce()
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)

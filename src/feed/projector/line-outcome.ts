@@ -7,8 +7,6 @@ import type { Fact, FactKind } from '../fact/fact.ts'
  */
 export type BatchLine = {
   readonly position: FeedPosition
-  /** Whether an earlier run of the feed has handled the line: where its fact is not known, it was set aside, and remains so. */
-  readonly wasHandled?: boolean
 } & (
   { readonly fact: Fact; readonly digest: string } | { readonly issue: ValidationIssue; readonly kind: FactKind | null }
 )

@@ -4,6 +4,7 @@ import { type FeedPosition, readNewestFact } from '../../database/write/feed.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { ClockBehind, type ValidationIssue } from '../errors.ts'
 import { aheadOfClock, isClockBehind } from '../fact/clock.ts'
+import type { HandledLines } from '../position/handled-lines.ts'
 import type { BatchState } from './changes.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { Projection } from './projection.ts'
@@ -26,6 +27,8 @@ export interface BadLineRules {
   readonly clockSeconds: number | undefined
   /** Whether the lines before one that waits for the right clock are applied without it; else none of the batch is. */
   readonly isDivisible: boolean
+  /** The lines that were handled before; null where none was. */
+  readonly handledLines: HandledLines | null
 }
 
 /** Number of lines that are projected before their points are written and the event loop runs again. */
@@ -40,7 +43,7 @@ export async function project(
   transaction: Transaction,
   state: BatchState,
   batch: readonly BatchLine[],
-  { skipBad, clockSeconds, isDivisible }: BadLineRules,
+  { skipBad, clockSeconds, isDivisible, handledLines }: BadLineRules,
 ): Promise<ProjectedLines> {
   const projection = new Projection(state)
   const clockBehind = wrongClockFinder(transaction, clockSeconds)
@@ -51,9 +54,13 @@ export async function project(
       saveSettledPoints(transaction, projection)
       await nextIteration()
     }
-    const ahead = clockIssue(line, clockSeconds)
-    const outcome = applyLine(projection, line, ahead)
-    const behind = ahead !== null && outcome.status === 'rejected' ? await clockBehind(line) : null
+    const ahead = 'fact' in line && clockSeconds !== undefined ? aheadOfClock(line.fact, clockSeconds) : null
+    const ofHandled = handledLines?.has(line.position) === true ? handledLines : null
+    const outcome =
+      ofHandled === null ? applyLine(projection, line, ahead) : applyHandled(projection, line, ahead, ofHandled)
+    // A handled line was set aside before, and waits for no clock.
+    const isNewAhead = ahead !== null && ofHandled === null && outcome.status === 'rejected'
+    const behind = isNewAhead ? await clockBehind(line) : null
     if (behind !== null && isDivisible && outcomes.length > 0) break
     if (behind !== null) throw behind
     outcomes.push(outcome)
@@ -63,20 +70,29 @@ export async function project(
   return { projection, outcomes, position }
 }
 
-/** Returns the problem of a fact that is ahead of the clock; null where it is not, or is not compared with one. */
-function clockIssue(line: BatchLine, clockSeconds: number | undefined): ValidationIssue | null {
-  const isCompared = clockSeconds !== undefined && 'fact' in line && line.wasHandled !== true
-  return isCompared ? aheadOfClock(line.fact, clockSeconds) : null
+/** Applies a line that was handled before, unless its fact remains set aside, and returns its outcome. */
+function applyHandled(
+  projection: Projection,
+  line: BatchLine,
+  ahead: ValidationIssue | null,
+  handledLines: HandledLines,
+): LineOutcome {
+  if ('issue' in line) return applyLine(projection, line, null)
+  const { fact } = line
+  const vault = 'vault' in fact ? projection.state.vaults.get(fact.vault) : undefined
+  const remainsAside = ahead !== null || handledLines.setsAside(fact, vault)
+  const outcome = applyLine(projection, line, remainsAside ? setAsideBefore : null)
+  if (outcome.status !== 'rejected') handledLines.read(fact)
+  return outcome
 }
 
 /**
  * Applies a line to the projection, unless it is bad, and returns its outcome.
- * @param ahead the problem of a fact that is ahead of the clock, and bad unless it is known; else null
+ * @param issue the problem of a fact that is bad unless it is known, such as one that is ahead of the clock; else null
  */
-function applyLine(projection: Projection, line: BatchLine, ahead: ValidationIssue | null): LineOutcome {
+function applyLine(projection: Projection, line: BatchLine, issue: ValidationIssue | null): LineOutcome {
   if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
   const { fact, digest } = line
-  const issue = line.wasHandled === true ? setAsideBefore : ahead
   try {
     if (issue !== null && !projection.isKnown(fact, digest)) return { status: 'rejected', kind: fact.kind, issue }
     return { status: projection.apply(fact, digest) ? 'applied' : 'skipped', kind: fact.kind }
@@ -86,7 +102,7 @@ function applyLine(projection: Projection, line: BatchLine, ahead: ValidationIss
   }
 }
 
-/** The problem of a fact that is not known, where an earlier run of the feed has handled its line. */
+/** The problem of a fact that remains set aside. */
 const setAsideBefore: ValidationIssue = {
   key: null,
   reason: 'was set aside by an earlier run, and is tried again once all lines of the feed are handled',

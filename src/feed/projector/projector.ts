@@ -5,7 +5,14 @@ import type { FiguresState } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import type { Fact } from '../fact/fact.ts'
-import { type ExpectedState, hasHandled, mayLose, movesPosition, requireExpectedState } from '../feed-position.ts'
+import {
+  type ExpectedState,
+  hasHandled,
+  mayLose,
+  movesPosition,
+  requireExpectedState,
+} from '../position/feed-position.ts'
+import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
 import { areKnown, loadBatchState } from './batch-state.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { project } from './project-lines.ts'
@@ -23,6 +30,10 @@ export interface BatchOptions {
   readonly beforeCommit?: (outcomes: readonly LineOutcome[]) => Promise<void>
   /** The state that the database must still contain; without it nothing is verified. */
   readonly expected?: ExpectedState
+  /** The part of the source that earlier runs have handled; without it no line is compared with the position. */
+  readonly handledPart?: HandledPart | undefined
+  /** Times of the newest known facts of vaults in the part, before the batch. */
+  readonly newestRead?: NewestTimes
 }
 
 /** Result of a batch. */
@@ -80,13 +91,16 @@ async function applyInTransaction(
   transaction: Transaction,
   feed: string,
   batch: readonly BatchLine[],
-  { skipBad, nowSeconds, beforeCommit, expected }: BatchOptions,
+  { skipBad, nowSeconds, beforeCommit, expected, handledPart, newestRead = new Map() }: BatchOptions,
 ): Promise<AppliedBatch> {
   const [stored, { state, figures }] = await Promise.all([
     lockFeedPosition(transaction, feed),
     loadBatchState(transaction, factsOf(batch)),
   ])
-  const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true }
+  const positions = batch.map((line) => line.position)
+  const end = handledEnd(handledPart, stored, expected?.lastPosition, positions)
+  const handledLines = end > 0 ? new HandledLines(end, newestRead, factsOf(batch)) : null
+  const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)
   await requireExpectedState(expected, {
     stored,
@@ -97,7 +111,9 @@ async function applyInTransaction(
   const nonce = commitNonce()
   await saveChanges(transaction, projection, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
-  const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
+  // What was set aside, and is applied now, moves it nowhere: the lines up to there were handled.
+  const isNew = position !== undefined && position.byte > end
+  const moved = isNew && movesPosition(stored, position, hasApplied) ? position : null
   if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
   const newestSeen = newestFactTime(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)

@@ -3,6 +3,7 @@ import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
 import { maxLineBytes } from '../fact/parse.ts'
+import type { HandledPart } from '../position/handled-lines.ts'
 import { decompress, noProgress } from './decompress.ts'
 import { isBlank, type LineStart } from './lines.ts'
 import { isGzipFile, readBytes } from './open-file.ts'
@@ -16,11 +17,18 @@ export interface FileStart {
   readonly prefix: PrefixDigest
   /** Whether the file holds everything that was applied, as it was then. */
   readonly holdsApplied: boolean
+  /** Absent where it was not compared with the position of the feed. */
+  readonly handledPart?: HandledPart
 }
 
 /** Returns the start of a file that is read from its beginning. */
 export function atBeginning(): FileStart {
   return { start: { line: 0, byte: 0 }, prefix: new PrefixDigest(), holdsApplied: false }
+}
+
+/** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
+export function atBeginningAgain(stored: FeedPosition): FileStart {
+  return { ...atBeginning(), handledPart: { bytes: stored.byte, storedBefore: stored } }
 }
 
 /**
@@ -56,16 +64,16 @@ export async function endsAt(handle: FileHandle, position: FeedPosition, signal?
 }
 
 /**
- * Returns the end of the part of a file that has been handled, where lines follow it that have not: each of its lines is known
- * or was set aside.
+ * Returns the part of a file that has been handled, where lines follow it that have not: each of its lines is known or was set
+ * aside. It is empty where the file has changed before the position, where its digest is that of an older version, which proves its
+ * last line only, and where no lines follow.
  * @param stored position of the feed in the database
- * @returns offset in bytes of the decompressed feed; 0 where the part has changed, where its digest is that of an older version,
- *   which proves its last line only, and where no lines follow
  */
-export async function handledPart(handle: FileHandle, stored: FeedPosition | null): Promise<number> {
-  if (stored === null || isLastLineOnly(stored.fingerprint)) return 0
+export async function handledPartOf(handle: FileHandle, stored: FeedPosition | null): Promise<HandledPart> {
+  if (stored === null || isLastLineOnly(stored.fingerprint)) return { bytes: 0, storedBefore: stored }
   const handled = await readApplied(handle, stored, undefined)
-  return handled?.hasMore === true && (await hasLinesAfter(handle, stored.byte)) ? stored.byte : 0
+  const isFollowed = handled?.hasMore === true && (await hasLinesAfter(handle, stored.byte))
+  return { bytes: isFollowed ? stored.byte : 0, storedBefore: stored }
 }
 
 /** Tells whether a file, uncompressed or gzipped, has anything but blank lines after an offset. */
@@ -110,11 +118,12 @@ export async function startOf(
   signal?: AbortSignal,
 ): Promise<FileStart> {
   const before = stored === null ? null : await readApplied(handle, stored, signal)
-  if (stored === null || before === null) return atBeginning()
+  const handledPart = { bytes: 0, storedBefore: stored }
+  if (stored === null || before === null) return { ...atBeginning(), handledPart }
   // A last line without newline may have been incomplete: it is read again, with the others. A gzipped file cannot grow.
   const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
-  if (!isWhole) return { ...atBeginning(), holdsApplied: true }
-  return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true }
+  if (!isWhole) return { ...atBeginningAgain(stored), holdsApplied: true }
+  return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true, handledPart }
 }
 
 /** Tells whether a position is after the last processed line. */

@@ -7,6 +7,7 @@ import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {
   atBeginning,
+  atBeginningAgain,
   beginsLike,
   containsPosition,
   extendsBeyond,
@@ -153,7 +154,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       if (ending === 'late lines' && earlier !== null) {
         watcher?.onLateLines()
-        detours.begin()
+        detours.begin(handle, from.prefix.bytes)
         const back = { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
         return {
           ...(await followed(back, await startOf(earlier.handle, beganAfter ?? null, signal))),
@@ -162,14 +163,13 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       const [successor, ...others] = successors
       if (ending === null || successor === undefined) return null
-      if (earlier !== null && (await hasLateLines(earlier, detours)))
-        watcher?.onLeft(await readName(name, earlier.handle))
+      if (earlier && (await hasLateLines(earlier, detours))) watcher?.onLeft(await readName(name, earlier.handle))
       await earlier?.handle.close()
       file.finished.add(await fileVersion(handle))
-      const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes
-      const left = { handle, beganAfter, bytesRead }
+      const left = { handle, beganAfter, bytesRead: isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes }
       const opened = { handle: successor, earlier: left, beganAfter: position, successors: others }
-      return followed({ ...file, ...opened }, await startOf(successor, position, signal))
+      const start = detours.afterDetour(successor, await startOf(successor, position, signal), position)
+      return followed({ ...file, ...opened }, start)
     },
     reopen: (position, handledLine) => reopened(file, growing.takeSuccessors(), position, handledLine),
     async close() {
@@ -198,7 +198,7 @@ async function reopened(
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
-      return followed({ ...file, successors }, isAhead(position, handledLine) ? atBeginning() : from)
+      return followed({ ...file, successors }, isAhead(position, handledLine) ? atBeginningAgain(position) : from)
   }
   const isOfEarlier = await isFrom(earlier, position)
   const isOfNext = await containsPosition(successors[0] ?? null, position)

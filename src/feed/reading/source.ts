@@ -5,8 +5,9 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
+import type { HandledPart } from '../position/handled-lines.ts'
 import { listsUntilPause } from './lists-until-pause.ts'
-import { atBeginning, type FileStart, handledPart, isAhead, startOf } from './file-position.ts'
+import { atBeginning, type FileStart, handledPartOf, isAhead, startOf } from './file-position.ts'
 import { type LastLineRules, type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
@@ -39,11 +40,8 @@ interface SourceBase {
   readonly startsAfter?: FeedPosition
   /** Whether what was applied is in it as it was then; absent where that cannot change. */
   readonly holdsApplied?: boolean
-  /**
-   * End in bytes of the part that an earlier run of the feed has handled, where lines follow it that none has: a fact there that is
-   * not known was set aside, and remains so. Applied now, it could be newer than the facts of its vault that follow.
-   */
-  readonly handledBytes?: number
+  /** The part that earlier runs have handled; absent where it can't be compared with the position of the feed. */
+  readonly handledPart?: HandledPart
   /**
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
@@ -102,33 +100,27 @@ export function readSource(source: Source): AsyncIterable<Line[]> {
 export async function fileSource(file: string, stored: FeedPosition | null = null): Promise<ByteSource> {
   const name = path.resolve(file)
   const handle = await openFeed(name)
-  return wholeFile(name, handle, { ...atBeginning(), handledBytes: await handledPart(handle, stored) }, null)
+  return wholeFile(name, handle, { ...atBeginning(), handledPart: await handledPartOf(handle, stored) }, null)
 }
 
 /**
  * Returns the start of an open file for a database that lacks facts that were applied: an uncompressed file starts at the stored
  * position, unless the part before has changed or the run has not come that far.
  */
-async function restartOf(
-  handle: FileHandle,
-  stored: FeedPosition | null,
-  handledLine: number,
-): Promise<WholeFileStart> {
+async function restartOf(handle: FileHandle, stored: FeedPosition | null, handledLine: number): Promise<FileStart> {
   const isBehind = isAhead(stored, handledLine)
   const from =
     isBehind || (await isGzipFile(handle))
       ? { ...atBeginning(), holdsApplied: !isBehind && stored !== null }
       : await startOf(handle, stored)
-  return { ...from, handledBytes: from.start.byte > 0 ? 0 : await handledPart(handle, stored) }
+  return from.start.byte > 0 ? from : { ...from, handledPart: await handledPartOf(handle, stored) }
 }
-
-type WholeFileStart = FileStart & Required<Pick<SourceBase, 'handledBytes'>>
 
 /** Returns a source for an open file, which it closes. */
 async function wholeFile(
   name: string,
   handle: FileHandle,
-  from: WholeFileStart,
+  from: FileStart,
   progress: Progress | null,
 ): Promise<ByteSource> {
   const { byte } = from.start

@@ -1,4 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
+import type { FeedPosition } from '../../../database/write/feed.ts'
+import type { FileStart } from '../file-position.ts'
 
 /** Detours take at most this part of the time, however often lines come late. */
 const maxPart = 1 / 20
@@ -11,6 +13,7 @@ export class Detours {
   #begunMilliseconds: number | null = null
   #nextMilliseconds = 0
   readonly #hadLast = new WeakSet<FileHandle>()
+  readonly #readBytes = new WeakMap<FileHandle, number>()
 
   /** Tells whether a file may be left for the one before it. */
   mayBegin(): boolean {
@@ -24,8 +27,24 @@ export class Detours {
     return true
   }
 
-  begin(): void {
+  /**
+   * Begins a detour.
+   * @param readBytes end of the part of the file that was read, in bytes of the decompressed feed
+   */
+  begin(file: FileHandle, readBytes: number): void {
     this.#begunMilliseconds = performance.now()
+    this.#readBytes.set(file, readBytes)
+  }
+
+  /**
+   * Returns the start of a file, with the part that was read before it was left for a detour, if it was.
+   * @param stored position of the feed in the database
+   */
+  afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): FileStart {
+    const bytes = this.#readBytes.get(file)
+    return bytes === undefined || start.start.byte > 0
+      ? start
+      : { ...start, handledPart: { bytes, storedBefore: stored } }
   }
 
   /** Ends the detour, if there is one: the file that was left has been read to its end again. */

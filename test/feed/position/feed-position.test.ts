@@ -5,9 +5,9 @@ import {
   type ExpectedState,
   mayLose,
   requireExpectedState,
-} from '../../src/feed/feed-position.ts'
-import { parseLine } from '../../src/feed/batch.ts'
-import { mark, midnight, vaultA } from '../support/world.ts'
+} from '../../../src/feed/position/feed-position.ts'
+import { parseLine } from '../../../src/feed/batch.ts'
+import { mark, midnight, vaultA } from '../../support/world.ts'
 
 const position = (line: number) => ({ line, byte: line * 100, fingerprint: `f${line}` })
 const bytes = Buffer.from(JSON.stringify(mark(vaultA, midnight, '1')))

@@ -1,0 +1,90 @@
+import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
+import type { VaultRecord } from '../../database/write/vault.ts'
+import type { Fact } from '../fact/fact.ts'
+
+/**
+ * The part of a source that earlier runs of the feed have handled, where lines follow it that none has: a fact there that is not
+ * known was set aside.
+ */
+export interface HandledPart {
+  /** End of the part in bytes of the decompressed feed; 0 where nothing is known to have been handled. */
+  readonly bytes: number
+  /** Position of the feed in the database when the source was opened; null where nothing was applied. */
+  readonly storedBefore: FeedPosition | null
+}
+
+/**
+ * Returns the end of the lines of a batch that are handled by the state of the database, in bytes of the decompressed feed.
+ * @param part as it was when the source was opened; undefined for a source that can't be compared with a position
+ * @param stored position of the feed, locked: another process may have moved it since, maybe in another file, and a failover may
+ *   have reset it
+ * @param lastPosition the last position that the run saw
+ * @param positions the positions after the lines of the batch
+ * @returns 0 where that is not known
+ */
+export function handledEnd(
+  part: HandledPart | undefined,
+  stored: FeedPosition | null,
+  lastPosition: FeedPosition | null | undefined,
+  positions: readonly FeedPosition[],
+): number {
+  if (part === undefined || stored === null) return 0
+  if (isSamePosition(part.storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return part.bytes
+  return positions.some((one) => one.byte === stored.byte && isSamePosition(one, stored)) ? stored.byte : 0
+}
+
+/** Times of the newest known facts of vaults, in Unix seconds, by address. */
+export type NewestTimes = ReadonlyMap<string, number>
+
+/**
+ * The handled lines of a batch. Facts that were set aside are tried again, unless they could be newer than facts that follow in
+ * the feed: those of vaults that have other facts than those that were read before the line.
+ */
+export class HandledLines {
+  readonly #end: number
+  readonly #readBefore: NewestTimes
+  readonly #readNow = new Map<string, number>()
+  /** The vaults that the batch opens. */
+  readonly #opened: ReadonlySet<string>
+
+  /**
+   * @param end of the handled lines, in bytes of the decompressed feed
+   * @param readBefore of the handled lines before the batch
+   */
+  constructor(end: number, readBefore: NewestTimes, facts: readonly Fact[]) {
+    this.#end = end
+    this.#readBefore = readBefore
+    this.#opened = new Set(facts.flatMap((fact) => (fact.kind === 'vault' ? [fact.vault] : [])))
+  }
+
+  /** Returns whether the line before a position was handled. */
+  has({ byte }: Pick<FeedPosition, 'byte'>): boolean {
+    return byte <= this.#end
+  }
+
+  /** Records a fact that is known, or is applied now. */
+  read(fact: Fact): void {
+    if ('vault' in fact) this.#readNow.set(fact.vault, Math.max(fact.ts, this.#newestOf(fact.vault) ?? 0))
+  }
+
+  /**
+   * Returns whether a fact that is not known remains set aside.
+   * @param vault the vault that it is about, as it is before the fact; undefined where there is none
+   */
+  setsAside(fact: Fact, vault: VaultRecord | undefined): boolean {
+    if (!('vault' in fact) || fact.kind === 'vault' || vault === undefined) return false
+    const newest = this.#newestOf(fact.vault)
+    if (newest !== undefined) return vault.updatedAt > newest
+    // It is opened by a line that follows, or by another feed.
+    return hasFacts(vault) || this.#opened.has(fact.vault)
+  }
+
+  #newestOf(vault: string): number | undefined {
+    return this.#readNow.get(vault) ?? this.#readBefore.get(vault)
+  }
+}
+
+/** Returns whether a vault has facts after that of its opening. */
+function hasFacts({ openedAt, updatedAt, equityAt, ledgerBlock }: VaultRecord): boolean {
+  return updatedAt > openedAt || equityAt !== null || ledgerBlock !== null
+}
