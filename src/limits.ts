@@ -88,6 +88,8 @@ export const admissionLimits = {
   maxPreparation: 2_000,
   /** Total cost of cheap queries that run at once, but for short ones: enough to keep the database busy meanwhile. */
   maxCheap: 40_000,
+  /** The same of those with long reads, for which there are two connections: three charts of one client, so that both are busy. */
+  maxWithLongReads: 15_000,
   /** Statements of one query that run at once: a nested query has five, and ten connections are for the reads of all. */
   readsOfOperation: 5,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */

@@ -159,7 +159,7 @@ class OperationExecutor implements Executor {
     const params = { variables, body: document, event }
     const { data, errors } =
       error === undefined
-        ? await this.#admitAndRun({ operation, coerced, cost: operation.costOf(coerced).cost }, params, requestContext)
+        ? await this.#admitAndRun({ operation, coerced, cost: operation.costOf(coerced) }, params, requestContext)
         : { data: null, errors: [error] }
     if (errors !== undefined) return { body: null, envelope: 'null', errors: publicErrors(errors, requestContext) }
     if (!(data instanceof JsonText))
@@ -190,7 +190,7 @@ class OperationExecutor implements Executor {
   }
 
   async #admitAndRun(
-    { operation, coerced, cost }: RunnableOperation,
+    { operation, coerced, cost: { cost, hasLongReads } }: RunnableOperation,
     params: OperationParams,
     requestContext: RequestContext,
   ): Promise<ExecutionResult> {
@@ -203,7 +203,7 @@ class OperationExecutor implements Executor {
       this.#runConsistently(requestContext, (context) =>
         operation.run(coerced, params, context, requestContext, this.#fallbacks),
       )
-    const result = await this.#admission.run(work, { cost, sender, signal })
+    const result = await this.#admission.run(work, { cost, hasLongReads, sender, signal })
     result.extensions = { cost: { figure: cost, most: this.#limits.cost } }
     return result
   }

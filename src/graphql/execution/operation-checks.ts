@@ -2,6 +2,7 @@ import type { GraphQLError } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { RequestContext } from './context.ts'
+import type { QueryCost } from './cost/summed-cost.ts'
 import { unknownOperation } from './errors.ts'
 import { nullError } from './null-variables.ts'
 import type { PreparedDocument } from './operation-cache.ts'
@@ -18,7 +19,7 @@ interface SentParams {
 export interface RunnableOperation {
   readonly operation: PreparedOperation
   readonly coerced: Readonly<Record<string, unknown>>
-  readonly cost: number
+  readonly cost: QueryCost
 }
 
 /** A client's operation that may run, or the errors for which it is refused. */
@@ -54,9 +55,9 @@ export class OperationChecks {
     if (error !== undefined) return { errors: [error] }
     const nullRefusal = nullError(operation.nullableVariables, coerced)
     if (nullRefusal !== null) return { errors: [nullRefusal] }
-    const queryCost = operation.costOf(coerced)
-    if (queryCost.cost > maxCost) return { errors: [tooExpensive(queryCost, { ...this.#limits, cost: maxCost })] }
-    return { operation, coerced, cost: queryCost.cost }
+    const cost = operation.costOf(coerced)
+    if (cost.cost > maxCost) return { errors: [tooExpensive(cost, { ...this.#limits, cost: maxCost })] }
+    return { operation, coerced, cost }
   }
 
   /** Coerces variables: many of them only after admission, because each may take a hash. */

@@ -11,7 +11,8 @@ import {
   visit,
 } from 'graphql'
 import type { QueryLimits } from '../../limits.ts'
-import type { QueryCost, QuerySize } from './cost/query-cost.ts'
+import type { QuerySize } from './cost/query-cost.ts'
+import type { QueryCost } from './cost/summed-cost.ts'
 
 type Bound = keyof QueryLimits
 

@@ -5,6 +5,7 @@ import { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import { requireWithin, upTo, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
+import { ownLongRead } from '../execution/cost/long-reads.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
 
 interface SeriesArguments extends Window {
@@ -86,6 +87,7 @@ builder.prismaObjectField('Vault', 'equity', (t) =>
         description: "The curve whose shape is kept; where a part of the gain is not known, it's netUsd.",
       }),
     },
+    extensions: ownLongRead,
     resolve: async (vault, { since, until, points, by }, context) => {
       const window = upTo(windowOf(since, until), vault.moment)
       const args = { ...window, points: requireWithin('points', points, listLimits.points), by }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import type { AdmissionControl } from '../../../src/graphql/execution/admission/admission-control.ts'
+import type { AdmissionControl, Ticket } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits, preparationCosts } from '../../../src/limits.ts'
@@ -8,11 +8,11 @@ type Kind = Exclude<keyof AdmissionControl, 'pause'>
 
 /** An executor whose operations do not run, and what asked for admission. */
 function recording() {
-  const asked: { readonly kind: Kind; readonly cost: number; readonly sender: string }[] = []
+  const asked: ({ readonly kind: Kind } & Ticket)[] = []
   const admit =
     (kind: Kind): AdmissionControl['run'] =>
-    async (work, { cost, sender }) => {
-      asked.push({ kind, cost, sender })
+    async (work, { cost, hasLongReads, sender }) => {
+      asked.push({ kind, cost, ...(kind === 'run' && { hasLongReads }), sender })
       return work()
     }
   const admission = {
@@ -41,7 +41,12 @@ test('an operation is admitted by its cost, for its sender', async () => {
   expect(operations).toHaveLength(200)
   const [operation] = prepared.operations
   operations.forEach((one, index) => {
-    expect(one).toEqual({ kind: 'run', cost: operation?.costOf({ first: index + 1 }).cost, sender: 'one' })
+    expect(one).toEqual({
+      kind: 'run',
+      cost: operation?.costOf({ first: index + 1 }).cost,
+      hasLongReads: false,
+      sender: 'one',
+    })
   })
   expect(new Set(operations.map(({ cost }) => cost)).size).toBe(200)
 })

@@ -2,6 +2,7 @@ import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import type { NetworkOf } from './fair-queue.ts'
 import { fairShare } from './fair-share.ts'
+import { RunningCost } from './running-cost.ts'
 import { type QueuedWork, WorkClass } from './work-class.ts'
 
 type Work<Result> = () => Promise<Result> | Result
@@ -20,6 +21,8 @@ export interface Ticket {
   readonly cost: number
   /** Sender of the request; senders are served round-robin, with all senders of a network as one. */
   readonly sender: string
+  /** Whether an operation may send long reads, which share few connections; of preparation undefined. */
+  readonly hasLongReads?: boolean
   readonly signal?: Cancellation | undefined
 }
 
@@ -29,9 +32,10 @@ export interface Ticket {
  */
 export interface AdmissionControl {
   /**
-   * Runs an operation. Cheap work, by its cost, runs immediately within the limit on running cheap work, or if it is short
-   * and its sender's network has little short work running; other cheap work waits. Expensive work runs when no cheap work
-   * runs, or when it has yielded to cheap work for `yieldMilliseconds`.
+   * Runs an operation. Cheap work, by its cost, runs immediately within the limits on running cheap work and on its client's
+   * share, or if it is short and its client has little short work running; other cheap work waits. Cheap work with long reads,
+   * short or not, has such limits of its own, since most of its time it waits for their connections. Expensive work runs when
+   * no cheap work runs, or when it has yielded to cheap work for `yieldMilliseconds`.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
@@ -53,8 +57,13 @@ export interface AdmissionOptions {
   readonly cheapCost: number
   /** Maximum total cost of running expensive work, unless it is a single piece. */
   readonly maxExpensive: number
-  /** Maximum total cost of running cheap work, excluding short work that did not wait, unless it is a single piece. */
+  /**
+   * Maximum total cost of running cheap work, excluding short work that did not wait and work with long reads, unless it is a
+   * single piece. A sender or network may use a {@link fairShare} of what the others leave.
+   */
   readonly maxCheap: number
+  /** The same of cheap work with long reads. */
+  readonly maxWithLongReads: number
   /** Maximum cost of short work, which does not wait within `shortOfSender`. */
   readonly shortCost: number
   /** Maximum total cost of running short work of one sender or network; more counts as longer work. */
@@ -65,13 +74,13 @@ export interface AdmissionOptions {
   readonly maxPreparation: number
   /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
-  /** Maximum length of each of the three queues. A sender or network may use a {@link fairShare} of what the others leave. */
+  /** Maximum length of each of the four queues. A sender or network may use a {@link fairShare} of what the others leave. */
   readonly maxWaiting: number
   /** Finds networks of senders, each of which counts as one sender; without it there are none. */
   readonly networkOf?: NetworkOf
 }
 
-/** Creates admission control with three classes of work: cheap, expensive and preparation. */
+/** Creates admission control with four classes of work: cheap, cheap with long reads, expensive, and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   return new WorkAdmission(options)
 }
@@ -80,9 +89,11 @@ class WorkAdmission implements AdmissionControl {
   readonly #options: AdmissionOptions
   readonly #networkOf: NetworkOf
   readonly #cheap: WorkClass
+  readonly #withLongReads: WorkClass
   readonly #expensive: WorkClass
   readonly #preparation: WorkClass
-  readonly #short: ShortWork
+  /** Short work that did not wait: it does not count for the limit of longer work, which many senders could otherwise delay. */
+  readonly #short = new RunningCost()
   /** Number of pauses in progress after work that blocked the event loop: pending network events are handled first. */
   #pauses = 0
 
@@ -90,26 +101,34 @@ class WorkAdmission implements AdmissionControl {
     const { networkOf = () => null } = options
     this.#options = options
     this.#networkOf = networkOf
-    this.#cheap = new WorkClass(options.maxCheap, networkOf)
-    this.#expensive = new WorkClass(options.maxExpensive, networkOf)
-    this.#preparation = new WorkClass(options.maxPreparation, networkOf)
-    this.#short = new ShortWork(options)
+    this.#cheap = new WorkClass({ max: options.maxCheap, hasShares: true }, networkOf)
+    this.#withLongReads = new WorkClass({ max: options.maxWithLongReads, hasShares: true }, networkOf)
+    this.#expensive = new WorkClass({ max: options.maxExpensive, hasShares: false }, networkOf)
+    this.#preparation = new WorkClass({ max: options.maxPreparation, hasShares: false }, networkOf)
   }
 
   async run<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
     const { cost, sender } = ticket
     if (cost > this.#options.cheapCost) return this.#queued(this.#expensive, work, ticket)
-    const client = this.#networkOf(sender) ?? sender
-    // Short work does not count for the limit of longer work, which many senders could otherwise delay.
-    const isShort = this.#short.begin(client, cost)
-    if (!isShort && !this.#cheap.beginUnqueued(cost)) await this.#turn(this.#cheap, ticket)
+    const client = this.#clientOf(sender)
+    const isShort = this.#beginShort(client, ticket)
+    const workClass = ticket.hasLongReads === true ? this.#withLongReads : this.#cheap
+    if (!isShort && !workClass.beginUnqueued(client, cost)) await this.#turn(workClass, ticket)
     try {
       return await work()
     } finally {
-      if (isShort) this.#short.end(client, cost)
-      else this.#cheap.running -= cost
-      if (this.#cheap.waiting.size > 0 || this.#expensive.waiting.size > 0) setImmediate(this.#admit)
+      const running = isShort ? this.#short : workClass.running
+      running.remove(client, cost)
+      if (workClass.waiting.size > 0 || this.#expensive.waiting.size > 0) setImmediate(this.#admit)
     }
+  }
+
+  /** Counts work as running where it is short; returns whether it is. */
+  #beginShort(client: string, { cost, hasLongReads }: Ticket): boolean {
+    const { shortCost, shortOfSender } = this.#options
+    if (hasLongReads === true || cost > shortCost || this.#short.of(client) + cost > shortOfSender) return false
+    this.#short.add(client, cost)
+    return true
   }
 
   async prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
@@ -123,13 +142,22 @@ class WorkAdmission implements AdmissionControl {
     this.#admit()
   }
 
+  #clientOf(sender: string): string {
+    return this.#networkOf(sender) ?? sender
+  }
+
   /** Starts queued work, as far as the limits permit it. */
   readonly #admit = (): void => {
     this.#cheap.admit(() => true)
+    this.#withLongReads.admit(() => true)
     // Both classes pause together: otherwise one would use the time that the other leaves free.
     if (this.#pauses > 0) return
-    this.#expensive.admit((first) => this.#cheap.running + this.#short.running === 0 || !this.#yields(first))
+    this.#expensive.admit((first) => !this.#hasCheapRunning() || !this.#yields(first))
     this.#preparation.admit(() => true)
+  }
+
+  #hasCheapRunning(): boolean {
+    return this.#cheap.running.total + this.#withLongReads.running.total + this.#short.total > 0
   }
 
   /** Returns whether expensive work still yields to cheap work. */
@@ -160,7 +188,7 @@ class WorkAdmission implements AdmissionControl {
         signal?.removeEventListener('abort', leave)
         resolve()
       }
-      const entry: QueuedWork = { cost, begin }
+      const entry: QueuedWork = { cost, sender, begin }
       waiting.add(sender, entry)
       signal?.addEventListener('abort', leave)
       this.#admit()
@@ -170,7 +198,7 @@ class WorkAdmission implements AdmissionControl {
   async #queued<Result>(workClass: WorkClass, work: Work<Result>, ticket: Ticket): Promise<Result> {
     await this.#turn(workClass, ticket)
     const release = (): void => {
-      workClass.running -= ticket.cost
+      workClass.running.remove(this.#clientOf(ticket.sender), ticket.cost)
       this.#admit()
     }
     const begun = performance.now()
@@ -184,31 +212,5 @@ class WorkAdmission implements AdmissionControl {
       if (pauseMilliseconds > 1) void this.pause(pauseMilliseconds).then(release)
       else setImmediate(release)
     }
-  }
-}
-
-/** Running short work, limited for each client: a network of senders, or a sender outside any network. */
-class ShortWork {
-  /** Total cost. */
-  running = 0
-  readonly #ofClients = new Map<string, number>()
-
-  constructor(readonly options: AdmissionOptions) {}
-
-  /** Counts work as running where it is short; returns whether it is. */
-  begin(client: string, cost: number): boolean {
-    const total = (this.#ofClients.get(client) ?? 0) + cost
-    if (cost > this.options.shortCost || total > this.options.shortOfSender) return false
-    this.#ofClients.set(client, total)
-    this.running += cost
-    return true
-  }
-
-  /** Ends work that counted as running. */
-  end(client: string, cost: number): void {
-    this.running -= cost
-    const left = (this.#ofClients.get(client) ?? 0) - cost
-    if (left > 0) this.#ofClients.set(client, left)
-    else this.#ofClients.delete(client)
   }
 }

@@ -69,10 +69,17 @@ export class FairQueue<Entry> {
     this.size++
   }
 
-  /** Returns the next entry; undefined if the queue is empty. */
-  peek(): Entry | undefined {
-    const next = this.#nextSender()
-    return next === undefined ? undefined : this.oldestOf(next)
+  /**
+   * Returns the next entry, in time linear to the number of clients that are passed over; undefined if there is none.
+   * @param mayServe returns whether a client, by its network or sender, may be served with its next entry; without it each may
+   */
+  peek(mayServe: (client: string, entry: Entry) => boolean = () => true): Entry | undefined {
+    for (const [name, { senders }] of this.#clients) {
+      const [entries] = senders.values()
+      const [entry] = entries ?? []
+      if (entry !== undefined && mayServe(name, entry)) return entry
+    }
+    return undefined
   }
 
   /** Removes and returns the next entry, and moves its sender, and its client, to the end. */

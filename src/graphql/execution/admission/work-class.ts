@@ -1,44 +1,71 @@
 import { FairQueue, type NetworkOf } from './fair-queue.ts'
+import { fairShare } from './fair-share.ts'
+import { RunningCost } from './running-cost.ts'
 
 /** Work that waits. */
 export interface QueuedWork {
   readonly cost: number
+  readonly sender: string
   readonly begin: () => void
   /** Time when it stops yielding to cheap work; undefined until the limit on running work admits it. */
   yieldsUntil?: number
 }
 
-/** Work of one class: its queue, and the total cost of running work. */
+/** Limits of running work of one class. */
+interface RunningLimits {
+  /** Maximum total cost, unless it is a single piece. */
+  readonly max: number
+  /**
+   * Whether each client may have a {@link fairShare} of it only, unless it is a single piece: then the work of one client
+   * cannot keep that of others waiting, however long it runs.
+   */
+  readonly hasShares: boolean
+}
+
+/** Work of one class: its queue, and the cost of running work. */
 export class WorkClass {
   readonly waiting: FairQueue<QueuedWork>
-  running = 0
+  readonly running = new RunningCost()
+  readonly #limits: RunningLimits
+  readonly #networkOf: NetworkOf
 
-  /** @param maxRunning maximum total cost of running work, unless it is a single piece */
-  constructor(
-    readonly maxRunning: number,
-    networkOf: NetworkOf,
-  ) {
+  constructor(limits: RunningLimits, networkOf: NetworkOf) {
+    this.#limits = limits
+    this.#networkOf = networkOf
     this.waiting = new FairQueue(networkOf)
   }
 
-  /** Counts work as running where nothing waits and the limit permits it; returns whether it does. */
-  beginUnqueued(cost: number): boolean {
-    if (this.waiting.size > 0 || !this.#hasRoomFor(cost)) return false
-    this.running += cost
+  /** Counts work as running where nothing waits and the limits permit it; returns whether it does. */
+  beginUnqueued(client: string, cost: number): boolean {
+    if (this.waiting.size > 0 || !this.#hasRoomFor(cost) || !this.#isWithinShare(client, cost)) return false
+    this.running.add(client, cost)
     return true
   }
 
-  /** Starts queued work in order, while the limit permits it and `may` returns true. */
+  /**
+   * Starts queued work in order, while the limit permits it and `may` returns true. A client whose share is used up is
+   * passed over, and keeps its place: it is the next in turn when its own work has ended.
+   */
   admit(may: (first: QueuedWork) => boolean): void {
-    for (let first = this.waiting.peek(); first !== undefined; first = this.waiting.peek()) {
+    for (let first = this.#first(); first !== undefined; first = this.#first()) {
       if (!this.#hasRoomFor(first.cost) || !may(first)) return
-      this.waiting.take()
-      this.running += first.cost
+      this.waiting.takeOf(first.sender)
+      this.running.add(this.#networkOf(first.sender) ?? first.sender, first.cost)
       first.begin()
     }
   }
 
+  #first(): QueuedWork | undefined {
+    return this.waiting.peek((client, { cost }) => this.#isWithinShare(client, cost))
+  }
+
   #hasRoomFor(cost: number): boolean {
-    return this.running === 0 || this.running + cost <= this.maxRunning
+    return this.running.total === 0 || this.running.total + cost <= this.#limits.max
+  }
+
+  #isWithinShare(client: string, cost: number): boolean {
+    const { max, hasShares } = this.#limits
+    const ofClient = this.running.of(client)
+    return !hasShares || ofClient === 0 || ofClient + cost <= fairShare(max, max - this.running.total + ofClient)
   }
 }

@@ -10,29 +10,21 @@ import {
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
 } from 'graphql'
-import {
-  admissionLimits,
-  aliasCharactersOfCost,
-  filterCosts,
-  lookupCost,
-  proseCost,
-  readCost,
-  scopeCosts,
-} from '../../../limits.ts'
+import { admissionLimits, aliasCharactersOfCost, lookupCost, proseCost, readCost, scopeCosts } from '../../../limits.ts'
 import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
 import { assumedLengths } from './assumed-lengths.ts'
 
-/** The page that contains a field: its length, and the cost of its count. */
+/** The page that contains a field: its length, and its count. */
 export interface PageContext {
   /** Number of items of a connection's page; 1 for any other field. */
   readonly length: number
-  /** Cost of a connection's count. */
-  readonly countCost: number
+  /** Cost of a connection's count where it is a long read, else null. */
+  readonly longCount: number | null
 }
 
 /** The page of fields outside connections. */
-export const noPage: PageContext = { length: 1, countCost: readCost }
+export const noPage: PageContext = { length: 1, longCount: null }
 
 /** Length of a list that an argument requests: by a number, or by the ids of its items. */
 export interface RequestedLength {
@@ -69,7 +61,12 @@ export function lengthOf(
 
 /** Returns whether the cost of a field depends on the page that contains it. */
 export function isOfPage(field: GraphQLField<unknown, unknown>): boolean {
-  return field.name === countField || (isListField(field) && isPageField(field))
+  return isCount(field) || (isListField(field) && isPageField(field))
+}
+
+/** Returns whether a field counts the items of a connection, of all its pages. */
+export function isCount({ name }: GraphQLField<unknown, unknown>): boolean {
+  return name === 'totalCount'
 }
 
 /** Returns whether a field lists the items of a connection's page; a field with arguments, such as ids, does not. */
@@ -79,14 +76,7 @@ export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boo
 
 /** Returns the cost that arguments add to a field, besides its length. */
 export function argumentCost(given: Readonly<Record<string, unknown>>): number {
-  return (
-    filterCost(given).list +
-    scopeCost(given) +
-    curveCost(given) +
-    momentCost(given) +
-    idsCost(given) +
-    elementsIn(given)
-  )
+  return scopeCost(given) + curveCost(given) + momentCost(given) + idsCost(given) + elementsIn(given)
 }
 
 /** Returns the cost of merging the vaults of several strategies or owners: one page of each is read. */
@@ -105,27 +95,14 @@ function elementsIn(value: unknown): number {
   return parts.reduce((sum: number, part) => sum + elementsIn(part), Array.isArray(value) ? value.length : 0)
 }
 
-/** Returns the costs of a list of vaults and its count, by filters without an ordered index or stored counts. */
-export function filterCost(given: Readonly<Record<string, unknown>>): {
-  readonly list: number
-  readonly count: number
-} {
-  const where = given['where'] as Readonly<Record<string, unknown>> | null | undefined
-  const isByPool = where?.['pair'] != null || where?.['venue'] != null
-  if (!isByPool && where?.['valueUsd'] == null) return { list: 0, count: readCost }
-  const order = given['orderBy'] as { readonly field?: unknown } | null | undefined
-  const isInOrder = !isByPool && order?.field === 'VALUE_USD'
-  return { list: isInOrder ? 0 : filterCosts.list, count: filterCosts.count }
-}
-
 /**
  * Returns the cost of a field without its selection. A list with a length argument, one of the universe, or a count is a
  * separate read.
  * Introspection is never cheap: it is rare, and its result is large.
  */
-export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: PageContext): number {
+export function ownCost(field: GraphQLField<unknown, unknown>, { longCount }: PageContext): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionLimits.cheapCost
-  if (field.name === countField) return countCost
+  if (isCount(field)) return longCount ?? readCost
   if (field.name === 'performance') return performanceReads * readCost
   if (field.args.some(({ name }) => lookupArguments.includes(name))) return lookupCost
   return field.args.some(({ name }) => readArguments.includes(name)) ? readCost : 1
@@ -177,7 +154,6 @@ function idsCost({ ids }: Readonly<Record<string, unknown>>): number {
 /** Ratio of the list lengths of the largest types to the assumed lengths. */
 const largestType = 3
 
-const countField = 'totalCount'
 const lookupArguments: readonly string[] = ['address', 'id']
 const momentArgument = 'at'
 /** With `last`, `first` has no effect. */

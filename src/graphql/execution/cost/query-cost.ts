@@ -15,9 +15,9 @@ import {
   argumentCost,
   type RequestedLength,
   requestedLength,
-  filterCost,
   type GivenArguments,
   givenArguments,
+  isCount,
   isOfPage,
   lengthOf,
   noPage,
@@ -25,6 +25,8 @@ import {
   type PageContext,
   textCost,
 } from './field-cost.ts'
+import { type LongReads, type LongReadsByArguments, longReadsOf } from './long-reads.ts'
+import { noCost, type QueryCost, sumOf } from './summed-cost.ts'
 
 /** Size of an operation, independent of its variables. */
 export interface QuerySize {
@@ -32,17 +34,6 @@ export interface QuerySize {
   readonly depth: number
   readonly aliases: number
   readonly directives: number
-}
-
-/** Upper bound on the cost of an operation with certain variables. */
-export interface QueryCost {
-  /** Maximum number of fields in the response: a list counts its selection once for each item. */
-  readonly cost: number
-  /**
-   * Lists with a length argument on the path to the most expensive field, outermost first, such as `vaults(first:
-   * 200)`.
-   */
-  readonly mostExpensive: readonly string[]
 }
 
 /** The size of one operation, and its cost, or a function from coerced variables to its cost. */
@@ -82,9 +73,10 @@ class Computation {
   constructor(readonly variables: Readonly<Record<string, unknown>>) {}
 }
 
-/** The cost of a field without its page: requested length, cost of arguments, and cost of one item. */
+/** The cost of a field without its page: requested length, long reads, cost of arguments, and cost of one item. */
 interface FieldCost {
   readonly requested: RequestedLength | null
+  readonly longReads: LongReads
   readonly ofArguments: number
   readonly each: QueryCost
 }
@@ -99,8 +91,7 @@ interface SelectionCost {
   readonly usesVariables: boolean
 }
 
-const free: QueryCost = { cost: 0, mostExpensive: [] }
-const nothing: SelectionCost = { depth: 0, cost: free, usesVariables: false }
+const nothing: SelectionCost = { depth: 0, cost: noCost, usesVariables: false }
 
 function costAt({ cost }: SelectionCost, computation: Computation, page: PageContext): QueryCost {
   return typeof cost === 'function' ? cost(computation, page) : cost
@@ -154,7 +145,7 @@ class CostCalculator {
     const cost: CostFunction = (computation, page) => {
       const byPage = computation.known.get(selection) ?? new Map<string, QueryCost>()
       computation.known.set(selection, byPage)
-      const key = `${page.length} ${page.countCost}`
+      const key = `${page.length} ${page.longCount}`
       const known = byPage.get(key) ?? costAt(selection, computation, page)
       byPage.set(key, known)
       return known
@@ -169,18 +160,20 @@ class CostCalculator {
 
   #field(node: FieldNode, parent: GraphQLCompositeType): SelectionCost {
     const field = definitionOf(node.name.value, parent)
-    if (field === undefined) return { depth: 1, cost: { cost: 1, mostExpensive: [] }, usesVariables: false }
+    if (field === undefined) return { depth: 1, cost: { ...noCost, cost: 1 }, usesVariables: false }
     const type = getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
     const given = givenArguments(field, node)
+    const declared = longReadsOf(field)
     const ofText = textCost(node, parent)
     const cost: CostFunction = (computation, page) => {
-      const { requested, each, ofArguments } = fieldCost(node, given, inner, computation)
+      const { requested, longReads, each, ofArguments } = fieldCost(node, declared, given, inner, computation)
       const length = lengthOf(field, requested, page.length)
       const label = requested === null ? [] : [`${field.name}(${requested.argument}: ${requested.length})`]
       return {
         cost: ownCost(field, page) + ofText + ofArguments + length * each.cost,
         mostExpensive: [...label, ...each.mostExpensive],
+        hasLongReads: longReads.own !== null || each.hasLongReads || (isCount(field) && page.longCount !== null),
       }
     }
     const depth = 1 + inner.depth
@@ -194,6 +187,7 @@ class CostCalculator {
 /** Computes the page-independent cost of a field, once per computation. */
 function fieldCost(
   node: FieldNode,
+  declared: LongReadsByArguments,
   { valuesFor }: GivenArguments,
   inner: SelectionCost,
   computation: Computation,
@@ -202,19 +196,10 @@ function fieldCost(
   if (known !== undefined) return known
   const given = valuesFor(computation.variables)
   const requested = requestedLength(given)
-  const page = { length: requested?.length ?? 1, countCost: filterCost(given).count }
-  const cost = { requested, ofArguments: argumentCost(given), each: costAt(inner, computation, page) }
+  const longReads = declared(given)
+  const page = { length: requested?.length ?? 1, longCount: longReads.count }
+  const ofArguments = argumentCost(given) + (longReads.own ?? 0)
+  const cost = { requested, longReads, ofArguments, each: costAt(inner, computation, page) }
   computation.fields.set(node, cost)
   return cost
-}
-
-/** Adds costs; the path to the most expensive field is that of the most expensive part. */
-function sumOf(costs: readonly QueryCost[]): QueryCost {
-  let largest = free
-  let cost = 0
-  for (const part of costs) {
-    cost += part.cost
-    if (part.cost > largest.cost) largest = part
-  }
-  return { cost, mostExpensive: largest.mostExpensive }
 }

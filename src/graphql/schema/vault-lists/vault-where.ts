@@ -2,7 +2,8 @@ import type { Pair, ValueRange, VaultFilter } from '../../../database/read/vault
 import { Decimal } from '../../../domain/decimal.ts'
 import { InvalidArgument } from '../../../domain/errors.ts'
 import { type VaultStatus, vaultStatuses } from '../../../domain/vault.ts'
-import { maxFilterValues, maxPools } from '../../../limits.ts'
+import { filterCosts, maxFilterValues, maxPools } from '../../../limits.ts'
+import { declareLongReads } from '../../execution/cost/long-reads.ts'
 import { distinct, requireAtMost, searchable } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { VaultStatusEnum } from '../vault.ts'
@@ -67,6 +68,18 @@ export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
     venue: texts('venue', maxPools),
   }
 }
+
+/**
+ * Long reads of a list of vaults: its page by a filter without an ordered index, and its count by a filter without tallies.
+ * An empty range counts as a filter.
+ */
+export const longReadsOfList = declareLongReads(({ where, orderBy }) => {
+  const { pair, venue, valueUsd } = (where ?? {}) as WhereArgument
+  const isByPool = pair != null || venue != null
+  if (!isByPool && valueUsd == null) return {}
+  const isInOrder = !isByPool && (orderBy as { readonly field?: unknown } | undefined)?.field === 'VALUE_USD'
+  return { count: filterCosts.count, ...(!isInOrder && { own: filterCosts.list }) }
+})
 
 function rangeOf(range: RangeArgument | null | undefined): ValueRange | null {
   const { gte = null, lte = null } = range ?? {}

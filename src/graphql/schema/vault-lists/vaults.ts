@@ -11,7 +11,7 @@ import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from '.
 import type { ResolverContext } from '../../execution/context.ts'
 import { groupRowsByKey, createLoader } from '../../execution/data-loaders.ts'
 import { VaultType } from '../vault.ts'
-import { filterOf, VaultWhere, type WhereArgument } from './vault-where.ts'
+import { filterOf, longReadsOfList, VaultWhere, type WhereArgument } from './vault-where.ts'
 
 const loadPage = createLoader('vault pages', async (reader, lists: readonly string[], page: VaultPage) =>
   groupRowsByKey(lists, await readVaultPages(reader, lists, page), (vault) => vault.list),
@@ -147,6 +147,7 @@ builder.queryField('vaults', (t) =>
     type: VaultConnection,
     description: 'Vaults, the most valuable first unless another order is requested.',
     args: pageArguments,
+    extensions: longReadsOfList,
     resolve: (_, args, context) => vaultPage(context, allStrategies, args),
   }),
 )
@@ -156,6 +157,7 @@ builder.prismaObjectField('Strategy', 'vaults', (t) =>
     type: VaultConnection,
     description: 'The vaults that run the strategy, the most valuable first unless another order is requested.',
     args: pageArguments,
+    extensions: longReadsOfList,
     resolve: (strategy, args, context) => vaultPage(context, strategy.id, args),
   }),
 )

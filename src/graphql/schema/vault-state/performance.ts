@@ -2,6 +2,7 @@ import { readStrategyPerformance, readVaultPerformance } from '../../../database
 import { type DayWindow, noPerformance, type Performance, wholeDays } from '../../../domain/figures/performance.ts'
 import { secondsPerDay } from '../../../domain/returns.ts'
 import { maxUnixTime } from '../../../limits.ts'
+import { ownLongRead } from '../../execution/cost/long-reads.ts'
 import { createLoader } from '../../execution/data-loaders.ts'
 import { windowOf } from '../arguments.ts'
 import { builder } from '../builder.ts'
@@ -61,6 +62,7 @@ builder.prismaObjectField('Vault', 'performance', (t) =>
     description:
       'Its performance over a window, at most its 3,660 newest days. Without until the day of its newest fact counts, which is not over; of a vault at a moment in the past only days that were over.',
     args: { since: t.arg(windowArguments.since), until: t.arg(windowArguments.until) },
+    extensions: ownLongRead,
     resolve: async ({ address, moment }, { since, until }, context) => {
       const days = daysOf(since, until)
       const lastDay = moment === null ? days.lastDay : Math.min(days.lastDay, wholeDays(0, moment.at).lastDay)
@@ -75,6 +77,7 @@ builder.prismaObjectField('Strategy', 'performance', (t) =>
     description:
       'Its performance over a window, at most its 3,660 newest days: of all of its vaults, weighted by their value at the start of each day. Only complete days count.',
     args: { since: t.arg(windowArguments.since), until: t.arg(windowArguments.until) },
+    extensions: ownLongRead,
     resolve: async ({ id }, { since, until }, context) => {
       return (await loadStrategyPerformance(context, id, daysOf(since, until))) ?? noPerformance
     },

@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { ReadCancelled } from '../../../../src/database/errors.ts'
 import {
+  type AdmissionOptions,
   AdmissionQueueFull,
   createAdmissionControl,
+  type Ticket,
 } from '../../../../src/graphql/execution/admission/admission-control.ts'
 
 const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
@@ -11,6 +13,7 @@ const options = {
   cheapCost: 50,
   maxExpensive: 100,
   maxCheap: 100,
+  maxWithLongReads: 100,
   shortCost: 10,
   shortOfSender: 30,
   shortPreparation: 10,
@@ -90,6 +93,78 @@ test('short work of one sender runs at once up to its share, and short work of a
   }
   await Promise.all(all)
   expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'long'])
+})
+
+/** Starts work that runs until it is told to end, and records the order in which it begins. */
+function startable(ofOptions: AdmissionOptions) {
+  const admission = createAdmissionControl(ofOptions)
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const all: Promise<void>[] = []
+  const start = (name: string, ticket: Ticket): void => {
+    const work = (): Promise<void> => new Promise((end) => (begun.push(name), ends.set(name, end)))
+    all.push(admission.run(work, ticket))
+  }
+  const end = async (...names: string[]): Promise<void> => {
+    for (const name of names) ends.get(name)?.()
+    await passed()
+  }
+  const endAll = async (): Promise<void> => {
+    while (begun.length < all.length) await end(...begun)
+    await end(...begun)
+    await Promise.all(all)
+  }
+  return { begun, start, end, endAll }
+}
+
+test('work with long reads, short or not, that runs or waits keeps no other cheap work waiting', async () => {
+  const { begun, start, endAll } = startable(onlyCheap)
+  const long = { sender, hasLongReads: true }
+  for (const name of ['long 1', 'long 2', 'long 3']) start(name, { ...long, cost: 40 })
+  for (let at = 0; at < 3; at++) start(`short ${at}`, { ...long, cost: 10 })
+  await passed()
+  expect(begun).toEqual(['long 1'])
+  start('other', { cost: 50, sender })
+  start('other and short', { cost: 10, sender })
+  start('long of b', { ...long, sender: 'b', cost: 15 })
+  await passed()
+  expect(begun).toEqual(['long 1', 'other', 'other and short', 'long of b'])
+  await endAll()
+})
+
+test.each([false, true])(
+  'running work of one client leaves a share to others, which begin past what waits of it (long reads: %s)',
+  async (hasLongReads) => {
+    const { begun, start, end, endAll } = startable(onlyCheap)
+    const from = (of: string, cost = 20) => ({ sender: of, cost, hasLongReads })
+    for (const name of ['a1', 'a2', 'a3', 'a4']) start(name, from('a'))
+    await passed()
+    expect(begun).toEqual(['a1', 'a2'])
+    for (const name of ['b1', 'b2', 'b3']) start(name, from('b'))
+    start('c1', from('c'))
+    await passed()
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'c1'])
+    // The first whose turn it is, and whose share is not used up, waits for room, and nobody passes it.
+    start('d1', from('d', 80))
+    start('e1', from('e'))
+    await end('b1')
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'b2'])
+    await end('a1', 'a2', 'b2', 'c1')
+    expect(begun.slice(5, 7)).toEqual(['a3', 'd1'])
+    await endAll()
+    expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'c1', 'd1', 'e1'])
+  },
+)
+
+test('expensive work lets work with long reads go first, too', async () => {
+  const { begun, start, end, endAll } = startable({ ...options, yieldMilliseconds: 60_000 })
+  start('long', { cost: 40, sender, hasLongReads: true })
+  start('expensive', whole)
+  await passed()
+  expect(begun).toEqual(['long'])
+  await end('long')
+  expect(begun).toEqual(['long', 'expensive'])
+  await endAll()
 })
 
 test('longer cheap work begins, however many senders have short work that runs', async () => {

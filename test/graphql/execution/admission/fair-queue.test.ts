@@ -42,6 +42,10 @@ class Model {
     return entry
   }
 
+  peekWithout(name: string): number | undefined {
+    return this.turns.find(({ client }) => client !== name)?.waiting[0]?.entries[0]
+  }
+
   drop(sender: string, entry: number): void {
     for (const client of this.turns) {
       for (const each of client.waiting) {
@@ -75,6 +79,7 @@ test('serves networks in turn, and the senders of each, each first in first out,
           model.drop(sender, step.drop)
         } else {
           const next = queue.peek()
+          for (const name of ['a', 'n']) expect(queue.peek((client) => client !== name)).toBe(model.peekWithout(name))
           const taken = model.take()
           expect([next, queue.take()]).toEqual([taken, taken])
         }
