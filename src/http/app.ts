@@ -15,6 +15,7 @@ import {
 } from '../limits.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
+import { measureBusyTime } from './async/busy-time.ts'
 import { Turns } from './async/turns.ts'
 import { DataVersions, type VersionAt } from './cache/data-versions.ts'
 import { edgeRule } from './cache/edge.ts'
@@ -104,13 +105,12 @@ export interface AppOptions extends TracingOptions {
 
 /** Composes the gateway: middleware in the order it runs, then the response cache, then GraphQL or REST. */
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
-  const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits } = options
+  const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits, plugins = [] } = options
   const { cache = createResponseCache(0), versions = new DataVersions(), versionAt = noVersion } = options
   const admission = createAdmissionControl({ ...admissionLimits, networkOf })
   const runConsistently = createConsistentReads(database, { ...options, networkOf })
-  const { onFallback } = options
-  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback, networkOf })
-  const { plugins = [] } = options
+  const fallbackOptions = { onFallback: options.onFallback, measureBusyTime, networkOf }
+  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, ...fallbackOptions })
   const isOpen = apiKeys.length === 0
   const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
   const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })

@@ -28,14 +28,17 @@ const typeInFull = `kind name description enumValues { name description } inputF
 
 /** Several shapes, each grown until one more would be over a bound. */
 export function dearQueries(long: readonly string[]): DearQuery[] {
-  const page = (of: string): string =>
-    `{ vaults(first: 200, orderBy: { field: ADDRESS, direction: ASC }) { nodes { ${of} } } }`
+  const page = (of: string, beside = ''): string =>
+    `{ vaults(first: 200, orderBy: { field: ADDRESS, direction: ASC }) { nodes { ${of} } } ${beside} }`
+  /** A field that fails, so that graphql-js executes the whole operation. */
+  const failing = `failing: vault(address: "${long[0] ?? ''}") { events(first: 0) { pageInfo { hasNextPage } } }`
   const each = (times: number, part: (index: number) => string): string =>
     Array.from({ length: times }, (_, index) => part(index)).join(' ')
   const shapes: Readonly<Record<string, Shape>> = {
     'long series whole': (times) =>
       `{ ${each(times, (at) => `a${at}: vault(address: "${long[at % long.length] ?? ''}") { equity(points: 2000, since: ${at}) { ${point} } }`)} }`,
     'long series of a page': (times) => page(`equity(points: ${times + 1}) { ${point} }`),
+    'series of a page beside an error': (times) => page(`equity(points: ${times + 1}) { ${point} }`, failing),
     'windows of all series': (times) => page(each(times, (at) => `a${at}: equity(points: 2, since: ${at}) { ts }`)),
     'counts of ledgers': (times) =>
       `{ vaults(first: ${times}, orderBy: { field: ADDRESS, direction: ASC }) { nodes { events(first: 1) { totalCount } } } }`,

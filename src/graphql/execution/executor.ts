@@ -2,27 +2,22 @@ import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationT
 import { preparationCosts, type QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
-import type { NetworkOf } from './admission/fair-queue.ts'
 import { OperationChecks, type RunnableOperation } from './operation-checks.ts'
 import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
 import { noMutation, noStream, publicErrors } from './errors.ts'
-import { FallbackQueue, type FallbackReason } from './fallback-queue.ts'
+import { type FallbackOptions, FallbackQueue } from './fallback-queue.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
 import type { PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
 import { countTokens } from './query-limits.ts'
 
-export interface ExecutorOptions {
+export interface ExecutorOptions extends FallbackOptions {
   readonly schema: GraphQLSchema
   readonly limits: QueryLimits
   readonly admission: AdmissionControl
   readonly runConsistently: RunConsistently
-  /** Called for each execution by graphql-js. */
-  readonly onFallback?: ((reason: FallbackReason) => void) | undefined
-  /** Finds networks of senders, each of which counts as one sender; without it there are none. */
-  readonly networkOf?: NetworkOf | undefined
 }
 
 /** The operation of a document to run. A subscription is refused without an event. */
@@ -115,13 +110,13 @@ class OperationExecutor implements Executor {
   /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
   readonly #fixed = new Map<FixedDocument, PreparedOperation>()
 
-  constructor({ schema, limits, admission, runConsistently, onFallback, networkOf }: ExecutorOptions) {
+  constructor({ schema, limits, admission, runConsistently, ...fallbackOptions }: ExecutorOptions) {
     this.#limits = limits
     this.#admission = admission
     this.#runConsistently = runConsistently
     this.#cache = new OperationCache(schema, limits)
     this.#checks = new OperationChecks(limits, admission)
-    this.#fallbacks = new FallbackQueue(admission, { onFallback, networkOf })
+    this.#fallbacks = new FallbackQueue(admission, fallbackOptions)
   }
 
   prepare(text: string, { sender, signal }: RequestContext): PreparedDocument | Promise<PreparedDocument> {

@@ -8,27 +8,49 @@ import type { RequestContext } from './context.ts'
 export const fallbackReasons = ['error', 'not compiled'] as const
 export type FallbackReason = (typeof fallbackReasons)[number]
 
+/** Starts to measure the busy time of the event loop; the returned function returns it, in milliseconds. */
+export type MeasureBusyTime = () => () => number
+
 export interface FallbackOptions {
   /** Called for each execution. */
   readonly onFallback?: ((reason: FallbackReason) => void) | undefined
+  /** Measures how much longer the event loop is busy than idle; without it all time counts as busy. */
+  readonly measureBusyTime?: MeasureBusyTime | undefined
   /** Finds networks of senders, each of which counts as one sender; without it there are none. */
   readonly networkOf?: NetworkOf | undefined
 }
 
 /**
- * The executions by graphql-js, which block the event loop. Of each reason one starts per iteration; after one that blocked
- * for long, such as introspection, the next starts when as much time has passed, because other requests need several
- * iterations. Senders take turns. Admission control pauses after those that are not compiled; it would never start anything if
- * it paused after both.
+ * Maximum time of a turn, in milliseconds. An execution may wait for a connection that another one holds in a snapshot, and
+ * that one for its turn.
+ */
+const longestTurn = 500
+
+/**
+ * Rest after an execution, in times of how long it kept the event loop busy. An operation that failed had run compiled before,
+ * which is not measured.
+ */
+const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not compiled': 1 }
+
+/**
+ * The executions by graphql-js, which block the event loop: when they start, and again when they complete the values that
+ * they waited for. Of each reason one runs at a time; after one that kept the event loop busy, such as introspection, the
+ * next starts when that has been free for as long or longer, because other requests need several iterations. Senders take
+ * turns. Admission control pauses after those that are not compiled; it would never start anything if it paused after both.
  */
 export class FallbackQueue {
   readonly #admission: Pick<AdmissionControl, 'pause'>
   readonly #onFallback: FallbackOptions['onFallback']
+  readonly #measureBusyTime: MeasureBusyTime
   readonly #lines: Readonly<Record<FallbackReason, Line>>
 
-  constructor(admission: Pick<AdmissionControl, 'pause'>, { onFallback, networkOf }: FallbackOptions = {}) {
+  constructor(
+    admission: Pick<AdmissionControl, 'pause'>,
+    { onFallback, measureBusyTime = measureTime, networkOf }: FallbackOptions = {},
+  ) {
     this.#admission = admission
     this.#onFallback = onFallback
+    this.#measureBusyTime = measureBusyTime
     this.#lines = { error: new Line(networkOf), 'not compiled': new Line(networkOf) }
   }
 
@@ -43,20 +65,41 @@ export class FallbackQueue {
   ): Promise<Result> {
     this.#onFallback?.(reason)
     await this.#lines[reason].turn(requestContext)
-    const since = performance.now()
+    const busyTime = this.#measureBusyTime()
     const running = (async () => execute())()
-    void this.#pauseAfter(reason, performance.now() - since)
+    void this.#endTurn(reason, running, busyTime)
     return running
   }
 
-  /** Ends a turn when the execution has left the event loop to others. */
-  async #pauseAfter(reason: FallbackReason, blockedMilliseconds: number): Promise<void> {
-    if (blockedMilliseconds > 1) {
-      if (reason === 'not compiled') await this.#admission.pause(blockedMilliseconds)
-      else await new Promise((resolve) => setTimeout(resolve, blockedMilliseconds))
+  /** Ends a turn when the execution has ended, or has taken the longest time, and has left the event loop to others. */
+  async #endTurn(reason: FallbackReason, running: Promise<unknown>, busyTime: () => number): Promise<void> {
+    await settledWithin(running, longestTurn)
+    // The text of the result is written in the iteration in which the execution has ended.
+    await new Promise((resolve) => setImmediate(resolve))
+    const milliseconds = busyTime() * restFactors[reason]
+    if (milliseconds > 1) {
+      if (reason === 'not compiled') await this.#admission.pause(milliseconds)
+      else await new Promise((resolve) => setTimeout(resolve, milliseconds))
     }
     this.#lines[reason].end()
   }
+}
+
+function measureTime(): () => number {
+  const since = performance.now()
+  return () => performance.now() - since
+}
+
+/** Resolves when a promise has settled, or after a time. */
+function settledWithin(promise: Promise<unknown>, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    const settle = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    promise.then(settle, settle)
+  })
 }
 
 /** An execution that waits for its turn. */

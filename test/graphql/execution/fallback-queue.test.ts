@@ -7,6 +7,7 @@ import {
 } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { FallbackQueue } from '../../../src/graphql/execution/fallback-queue.ts'
+import { measureBusyTime } from '../../../src/http/async/busy-time.ts'
 import { networkOf } from '../../../src/http/sender.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits } from '../../../src/limits.ts'
@@ -31,7 +32,10 @@ function recording() {
     })
   const reasons: string[] = []
   return {
-    queue: new FallbackQueue({ pause }, { onFallback: (reason) => void reasons.push(reason), networkOf }),
+    queue: new FallbackQueue(
+      { pause },
+      { onFallback: (reason) => void reasons.push(reason), measureBusyTime, networkOf },
+    ),
     pauses,
     reasons,
   }
@@ -69,9 +73,41 @@ test('failed operations that block the event loop delay the next one of them, an
   const began = performance.now()
   await queue.run('error', one, () => block(20))
   const nextBegan = await queue.run('error', one, () => performance.now())
-  // As long again as it blocked; a timer may fire a millisecond before its time.
-  expect(nextBegan - began).toBeGreaterThan(35)
+  // Twice as long again as it blocked; a timer may fire a millisecond before its time.
+  expect(nextBegan - began).toBeGreaterThan(50)
   expect(pauses).toEqual([])
+})
+
+test('an execution keeps its turn while it waits for reads, until it has ended', async () => {
+  const { queue } = recording()
+  const order: string[] = []
+  const first = queue.run('error', one, async () => {
+    order.push('first begins')
+    await iterations(20)
+    order.push('first ends')
+  })
+  await Promise.all([first, queue.run('error', one, () => order.push('second begins'))])
+  expect(order).toEqual(['first begins', 'first ends', 'second begins'])
+})
+
+test('an execution that waits long keeps its turn for a time only, because it may wait for the next one', async () => {
+  const { queue } = recording()
+  let end: () => void = () => undefined
+  const first = queue.run('error', one, () => new Promise<string>((resolve) => (end = () => resolve('first'))))
+  await queue.run('error', one, () => end())
+  expect(await first).toBe('first')
+})
+
+test('the pause is as long as values that came later, and the text of the result, kept the event loop busy', async () => {
+  const { queue, pauses } = recording()
+  await queue.run('not compiled', one, async () => {
+    await iterations(2)
+    block(30)
+  })
+  block(20)
+  await iterations(2)
+  expect(pauses).toHaveLength(1)
+  expect(pauses[0]?.milliseconds).toBeGreaterThanOrEqual(40)
 })
 
 test('an execution that is cancelled before its turn does not start, and delays no other', async () => {

@@ -1,5 +1,5 @@
-import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
+import { measureBusyTime } from '../../async/busy-time.ts'
 
 /** Longest rest, in milliseconds: a group that waits for the database takes long, while others keep the event loop busy. */
 const longestRest = 100
@@ -15,12 +15,11 @@ export class RowPace {
   /** Produces a group of rows after the rest. */
   async produce<Result>(group: () => Promise<Result>): Promise<Result> {
     await this.#rest()
-    const before = performance.eventLoopUtilization()
+    const busyTime = measureBusyTime()
     try {
       return await group()
     } finally {
-      const { active, idle } = performance.eventLoopUtilization(before)
-      this.#nextAt = Math.max(this.#nextAt, performance.now() + Math.min(longestRest, active - idle))
+      this.#nextAt = Math.max(this.#nextAt, performance.now() + Math.min(longestRest, busyTime()))
     }
   }
 
