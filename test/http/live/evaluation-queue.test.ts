@@ -5,13 +5,13 @@ import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
-import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/responses/evaluation-queue.ts'
+import { EvaluationRefused } from '../../../src/http/live/responses/evaluation-line.ts'
+import { EvaluationQueue } from '../../../src/http/live/responses/evaluation-queue.ts'
 import { EvaluationTurn } from '../../../src/http/live/responses/evaluation-turn.ts'
 import type { FollowedQuery } from '../../../src/http/live/responses/followed-query.ts'
 import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
-import { LiveValue } from '../../support/live-value.ts'
 
 test('evaluations begin in several iterations of the event loop, so that other work runs between them', async () => {
   const queue = new EvaluationQueue(liveLimits)
@@ -72,6 +72,72 @@ describe.each(Object.entries(ways))('evaluations %s', (_, evaluate) => {
   })
 })
 
+describe('evaluations that do not end', () => {
+  const forever = (): Promise<never> => new Promise(() => undefined)
+  const crowd = Array.from({ length: 3 * liveLimits.evaluations }, (_, at) => at)
+
+  /** Returns whether an evaluation begins, with the time of several iterations of the event loop. */
+  async function begins(queue: EvaluationQueue, evaluate: (typeof ways)[keyof typeof ways]): Promise<boolean> {
+    let hasBegun = false
+    const work = (): Promise<void> => {
+      hasBegun = true
+      return Promise.resolve()
+    }
+    void evaluate(queue, '10.0.0.1', () => true, work)
+    await wait(50)
+    return hasBegun
+  }
+
+  test.each([
+    ['of streams that begin, followed responses', ways['of openings'], ways['of followed responses']],
+    ['of followed responses, streams that begin', ways['of followed responses'], ways['of openings']],
+  ])('%s do not wait for', async (_, occupy, evaluate) => {
+    const queue = new EvaluationQueue(liveLimits)
+    for (const at of crowd) void occupy(queue, `sender ${at}`, () => true, forever)
+    await wait(50)
+    expect(await begins(queue, evaluate)).toBe(true)
+  })
+
+  describe.each(Object.entries(ways))('%s', (_, evaluate) => {
+    const sendersOf = {
+      'one sender': () => 'crowd',
+      'one network of IPv6': (at: number) => senderOfAddress(`2001:db8:1:${at}::1`),
+      'eight senders': (at: number) => `sender ${at % 8}`,
+    }
+
+    test.each(Object.entries(sendersOf))('and are of %s leave room for others', async (_, senderAt) => {
+      const queue = new EvaluationQueue(liveLimits)
+      for (const at of crowd) void evaluate(queue, senderAt(at), () => true, forever)
+      await wait(50)
+      expect(await begins(queue, evaluate)).toBe(true)
+    })
+
+    test('keep the event loop idle', async () => {
+      const queue = new EvaluationQueue(liveLimits)
+      for (const at of crowd) void evaluate(queue, `sender ${at % 2}`, () => true, forever)
+      await wait(50)
+      const immediate = vi.spyOn(globalThis, 'setImmediate')
+      await wait(50)
+      expect(immediate.mock.calls.length).toBeLessThan(5)
+      immediate.mockRestore()
+    })
+  })
+})
+
+test('all evaluations are made, however few may run of one client', async () => {
+  const queue = new EvaluationQueue({ ...liveLimits, evaluations: 3 })
+  const senders = Array.from({ length: 60 }, (_, at) => ['one', 'two', `2001:db8:1:${at}::/64`][at % 3] ?? '')
+  let running = 0
+  let most = 0
+  const work = async (): Promise<void> => {
+    most = Math.max(most, ++running)
+    await wait(1)
+    running--
+  }
+  await Promise.all(senders.map((sender) => queue.forFollowed(sender, () => true, work).result))
+  expect(most).toBe(3)
+})
+
 /** Returns how many of so many streams that begin are not refused. */
 async function begun(queue: EvaluationQueue, senders: readonly string[]): Promise<number> {
   const openings = senders.map((sender) =>
@@ -96,27 +162,6 @@ test.each([
   const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1, openings: 10 })
   // One runs, and five wait.
   expect(await begun(queue, senders)).toBe(1 + 5)
-})
-
-test('a key whose streams have closed before its turn is not evaluated', async () => {
-  const value = new LiveValue({ evaluations: 1 })
-  let open = (): void => undefined
-  const opened = new Promise<void>((resolve) => (open = resolve))
-  const other = value.responses.evaluateFirst(
-    'other',
-    () => true,
-    () => opened,
-  )
-  value.join().close()
-  open()
-  await other
-  await value.responses.evaluateFirst(
-    'other',
-    () => true,
-    () => Promise.resolve(),
-  )
-  await wait(10)
-  expect(value.pending).toHaveLength(0)
 })
 
 describe('a followed response is evaluated in the turns of a sender that follows few', () => {
@@ -151,10 +196,14 @@ describe('a followed response is evaluated in the turns of a sender that follows
     staleFrame: Buffer.from('stale'),
   })
 
-  function follow(names: readonly string[], sender: string): void {
-    const sink = { unsentBytes: 0, end: nothing, destroy: nothing, write: nothing, onDrain: nothing, onClose: nothing }
+  /** @returns closes the stream */
+  function follow(names: readonly string[], sender: string): () => void {
+    const closed: (() => void)[] = []
+    const onClose = (callback: () => void): void => void closed.push(callback)
+    const sink = { unsentBytes: 0, end: nothing, destroy: nothing, write: nothing, onDrain: nothing, onClose }
     const connection = new LiveConnection(sink, limits, sender, new UnsentFrames(1))
     for (const name of names) responses.follow(queryOf(name), connection)
+    return () => closed.forEach((callback) => callback())
   }
 
   /** Ends one evaluation after the other until so many have begun. */
@@ -177,6 +226,15 @@ describe('a followed response is evaluated in the turns of a sender that follows
     responses.committed(['value'])
     await vi.waitFor(() => expect(order).toHaveLength(1))
   }
+
+  test('unless its streams have closed before', async () => {
+    follow(['vault 0'], 'crowd')
+    const close = follow(['vault 1'], 'one')
+    follow(['vault 2'], 'two')
+    close()
+    end()
+    await vi.waitFor(() => expect(order).toEqual(['vault 0', 'vault 2']))
+  })
 
   test('whoever followed it first', async () => {
     follow(vaults, 'crowd')

@@ -88,6 +88,19 @@ export class FairQueue<Entry> {
     return next === undefined ? undefined : this.takeOf(next)
   }
 
+  /**
+   * Removes and returns the next entry of the first client that may take its turn, in time linear to the number of clients
+   * before it; undefined if there is none.
+   * @param mayTake by the name of the network, or of the sender outside any network
+   */
+  takeWhere(mayTake: (client: string) => boolean): Entry | undefined {
+    for (const [name, { senders }] of this.#clients) {
+      const [next] = senders.keys()
+      if (next !== undefined && mayTake(name)) return this.takeOf(next)
+    }
+    return undefined
+  }
+
   /** Removes and returns the next entry of a sender, and moves the sender, and its client, to the end. */
   takeOf(sender: string): Entry | undefined {
     const name = this.#clientOf(sender)

@@ -1,15 +1,6 @@
-import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
-import { networkOf } from '../../sender.ts'
 import { Budget } from '../../server/capacity/budget.ts'
-
-/** An evaluation that waits for its turn. */
-interface QueuedEvaluation {
-  /** Makes the response; called once, when its turn has come. */
-  readonly work: () => Promise<unknown>
-  readonly isWanted: () => boolean
-  readonly giveUp: (error: Error) => void
-}
+import { EvaluationLine, EvaluationRefused, type QueuedEvaluation } from './evaluation-line.ts'
 
 /** An evaluation that was queued. */
 export interface QueuedResult<Result> {
@@ -19,30 +10,26 @@ export interface QueuedResult<Result> {
   moveTo(sender: string): void
 }
 
-/** An evaluation for a stream was not made: too many wait, or its client has left. */
-export class EvaluationRefused extends Error {
-  override readonly name = 'EvaluationRefused'
-}
-
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
  * that the response cache answers would otherwise block it, one after the other. Followed responses and streams that begin
- * alternate, and within both the senders take turns; those of one network have the turns of one. An evaluation that
+ * have a line each, so that neither wait for slow evaluations of the others; the two lines alternate. An evaluation that
  * nobody waits for is not made.
  */
 export class EvaluationQueue {
   readonly #limits: LiveLimits
-  readonly #followed = new FairQueue<QueuedEvaluation>(networkOf)
-  readonly #openings = new FairQueue<QueuedEvaluation>(networkOf)
+  readonly #followed: EvaluationLine
+  readonly #openings: EvaluationLine
   /** Openings that wait. */
   readonly #room: Budget
-  #running = 0
   #isFollowedNext = true
   /** When this iteration of the event loop began to evaluate, in milliseconds; null before. */
   #startedAt: number | null = null
 
   constructor(limits: LiveLimits) {
     this.#limits = limits
+    this.#followed = new EvaluationLine(limits.evaluations)
+    this.#openings = new EvaluationLine(limits.evaluations)
     this.#room = new Budget(limits.openings)
   }
 
@@ -72,7 +59,7 @@ export class EvaluationQueue {
   }
 
   #wait<Result>(
-    queue: FairQueue<QueuedEvaluation>,
+    line: EvaluationLine,
     sender: string,
     isWanted: () => boolean,
     work: () => Promise<Result>,
@@ -91,54 +78,40 @@ export class EvaluationQueue {
           reject(error)
         },
       }
-      queue.add(sender, evaluation)
+      line.add(sender, evaluation)
       let queuedFor = sender
       moveTo = (other) => {
-        if (!queue.delete(queuedFor, evaluation)) return
-        queue.add(other, evaluation)
-        queuedFor = other
+        if (line.move(evaluation, queuedFor, other)) queuedFor = other
+        this.#start()
       }
       this.#start()
     })
     return { result, moveTo }
   }
 
+  /** Begins evaluations, for a short time of this iteration of the event loop; the next one goes on. */
   #start(): void {
-    while (this.#running < this.#limits.evaluations && this.#hasTime()) {
-      const next = this.#next()
-      if (next === undefined) return
-      this.#running++
-      void next.work().finally(() => {
-        this.#running--
+    while (this.#hasTime) {
+      const startedAt = performance.now()
+      const ended = this.#runNext()
+      if (ended === null) return
+      void ended.finally(() => this.#start())
+      if (this.#startedAt !== null) continue
+      this.#startedAt = startedAt
+      setImmediate(() => {
+        this.#startedAt = null
         this.#start()
       })
     }
   }
 
-  /** Returns whether this iteration of the event loop may begin another evaluation; the next one goes on. */
-  #hasTime(): boolean {
-    if (this.#startedAt !== null) return performance.now() - this.#startedAt < this.#limits.evaluationMilliseconds
-    if (this.#followed.size + this.#openings.size === 0) return false
-    this.#startedAt = performance.now()
-    setImmediate(() => {
-      this.#startedAt = null
-      this.#start()
-    })
-    return true
+  get #hasTime(): boolean {
+    return this.#startedAt === null || performance.now() - this.#startedAt < this.#limits.evaluationMilliseconds
   }
 
-  #next(): QueuedEvaluation | undefined {
+  #runNext(): Promise<void> | null {
     this.#isFollowedNext = !this.#isFollowedNext
     const [first, second] = this.#isFollowedNext ? [this.#followed, this.#openings] : [this.#openings, this.#followed]
-    return nextWanted(first) ?? nextWanted(second)
+    return first.runNext() ?? second.runNext()
   }
-}
-
-/** Takes the next evaluation of a queue that somebody waits for. */
-function nextWanted(queue: FairQueue<QueuedEvaluation>): QueuedEvaluation | undefined {
-  for (let next = queue.take(); next !== undefined; next = queue.take()) {
-    if (next.isWanted()) return next
-    next.giveUp(new EvaluationRefused('The client has left.'))
-  }
-  return undefined
 }

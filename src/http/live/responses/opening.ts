@@ -2,7 +2,7 @@ import { type TextResponse, retryLater } from '../../../rest/problem.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import type { StreamSlot } from '../delivery/live-connections.ts'
-import { EvaluationRefused } from './evaluation-queue.ts'
+import { EvaluationRefused } from './evaluation-line.ts'
 
 /** A stream that begins. */
 export interface Opening {

@@ -10,6 +10,7 @@ const steps = fc.array(
   fc.oneof(
     fc.record({ add: fc.constantFrom(...senders) }),
     fc.constant({ take: true } as const),
+    fc.record({ takeBut: fc.constantFrom('a', 'b', 'n', 'm') }),
     fc.record({ drop: fc.nat(20) }),
   ),
   { maxLength: 60 },
@@ -44,6 +45,14 @@ class Model {
 
   peekWithout(name: string): number | undefined {
     return this.turns.find(({ client }) => client !== name)?.waiting[0]?.entries[0]
+
+  takeBut(name: string): number | undefined {
+    const place = this.turns.findIndex(({ client }) => client !== name)
+    if (place < 0) return undefined
+    const passed = this.turns.splice(0, place)
+    const entry = this.take()
+    this.turns.unshift(...passed)
+    return entry
   }
 
   drop(sender: string, entry: number): void {
@@ -62,7 +71,7 @@ class Model {
   }
 }
 
-test('serves networks in turn, and the senders of each, each first in first out, whoever leaves', () => {
+test('serves networks in turn, and the senders of each, each first in first out, whoever leaves or is passed over', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const queue = new FairQueue<number>(networkOf)
@@ -77,6 +86,8 @@ test('serves networks in turn, and the senders of each, each first in first out,
           const sender = senderOf[step.drop] ?? 'a'
           queue.delete(sender, step.drop)
           model.drop(sender, step.drop)
+        } else if ('takeBut' in step) {
+          expect(queue.takeWhere((client) => client !== step.takeBut)).toBe(model.takeBut(step.takeBut))
         } else {
           const next = queue.peek()
           for (const name of ['a', 'n']) expect(queue.peek((client) => client !== name)).toBe(model.peekWithout(name))

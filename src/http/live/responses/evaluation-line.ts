@@ -1,0 +1,77 @@
+import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
+import { networkOf } from '../../sender.ts'
+import { Budget } from '../../server/capacity/budget.ts'
+
+/** An evaluation that waits for its turn. */
+export interface QueuedEvaluation {
+  /** Makes the response; called once, when its turn has come. */
+  readonly work: () => Promise<unknown>
+  readonly isWanted: () => boolean
+  readonly giveUp: (error: EvaluationRefused) => void
+}
+
+/** An evaluation for a stream was not made: too many wait, or its client has left. */
+export class EvaluationRefused extends Error {
+  override readonly name = 'EvaluationRefused'
+}
+
+/**
+ * Evaluations that wait, and the number of those that run. Senders take turns, and those of one network have the turns of
+ * one client. Of the evaluations that may run at once, a client has a fair share. With turns alone, clients of slow
+ * evaluations would soon run nothing but these: a fast one ends at once, and its place goes to the next in turn.
+ */
+export class EvaluationLine {
+  readonly #max: number
+  readonly #waiting = new FairQueue<QueuedEvaluation>(networkOf)
+  #running = 0
+  readonly #runningOf: Budget
+
+  /** @param max maximum number of evaluations that run at once */
+  constructor(max: number) {
+    this.#max = max
+    this.#runningOf = new Budget(max)
+  }
+
+  add(sender: string, evaluation: QueuedEvaluation): void {
+    this.#waiting.add(sender, evaluation)
+  }
+
+  /**
+   * Gives an evaluation a turn of another sender.
+   * @returns whether it still waited
+   */
+  move(evaluation: QueuedEvaluation, from: string, to: string): boolean {
+    if (!this.#waiting.delete(from, evaluation)) return false
+    this.#waiting.add(to, evaluation)
+    return true
+  }
+
+  /**
+   * Runs the next evaluation that somebody waits for; it gives up those before it that nobody does.
+   * @returns resolves when it has ended; null if none may run now
+   */
+  runNext(): Promise<void> | null {
+    if (this.#running >= this.#max) return null
+    let client = ''
+    const mayTake = (name: string): boolean => {
+      client = name
+      return this.#runningOf.hasRoom(name, 1)
+    }
+    for (let next = this.#waiting.takeWhere(mayTake); next !== undefined; next = this.#waiting.takeWhere(mayTake)) {
+      if (next.isWanted()) return this.#run(next, client)
+      next.giveUp(new EvaluationRefused('The client has left.'))
+    }
+    return null
+  }
+
+  async #run({ work }: QueuedEvaluation, client: string): Promise<void> {
+    this.#running++
+    this.#runningOf.add(client, 1)
+    try {
+      await work()
+    } finally {
+      this.#running--
+      this.#runningOf.giveBack(client, 1)
+    }
+  }
+}
