@@ -1,7 +1,7 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
-import { EvaluationPace } from './evaluation-pace.ts'
+import { EvaluationPace, retryMilliseconds } from './evaluation-pace.ts'
 import { EvaluationTurn } from './evaluation-turn.ts'
 import { laterVersion, type FollowedQuery, type TimedEvaluation } from './followed-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
@@ -21,9 +21,6 @@ export interface FollowedResponseHost {
   /** Called with the change of the bytes that are stored for a response, and the sender of the stream for which it was made. */
   readonly onBytes: (sender: string, bytes: number) => void
 }
-
-/** Minimum delay after a failed evaluation, in milliseconds, and the maximum that the time of a 503 counts, which may have waited. */
-const retryMilliseconds = 1_000
 
 /**
  * A response that streams follow. When its data changes it is evaluated again, once for all of them; if its bytes differ
@@ -101,7 +98,7 @@ export class FollowedResponse {
 
   /** Notes that notifications of commits have resumed: the data may have changed. */
   onListeningResumed(): void {
-    this.#pace.shortenTo(retryMilliseconds)
+    this.#pace.shorten()
     this.invalidate()
   }
 
@@ -191,7 +188,8 @@ export class FollowedResponse {
   #fail(status: number, milliseconds: number): void {
     this.becomeUncertain()
     this.#isDirty = true
-    this.#pace.rest(retryMilliseconds, status === 503 ? Math.min(milliseconds, retryMilliseconds) : milliseconds)
+    if (status === 503) this.#pace.restAfterFailure(milliseconds)
+    else this.#pace.rest(retryMilliseconds, milliseconds)
   }
 
   #refuse({ response, milliseconds }: TimedEvaluation, delivered: () => void): void {
