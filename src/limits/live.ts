@@ -7,6 +7,7 @@ export const liveLimits = {
   openings: 20_000, // Evaluations of streams that begin and wait for theirs: twice as many as there are streams.
   follows: 50_000, // Responses that all streams follow together: five for each stream, 500 bytes of memory each.
   responseBytes: 64 * 1024 * 1024, // Responses that are kept for streams: 700 of the largest subscription.
+  documentBytes: 64 * 1024 * 1024, // Prepared documents of open subscriptions: 5,000 of 20 tokens, or 100 of the most tokens.
   pushFactor: 10, // Rest after an evaluation, in times of what it took: slow ones take a tenth of the time.
   pushMilliseconds: 250, // Minimum time between two pushes of one state: four a second are a smooth display.
   unsentBytes: 65_536, // Bytes that a client has not read, beyond which nothing is written: one read of a socket.

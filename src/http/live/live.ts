@@ -96,7 +96,7 @@ export function createLive(options: LiveOptions): Live {
     report: (error) => report(error, liveSender),
   })
   const evaluate = createEvaluate({ cache, versions, produce, report })
-  const operations = liveOperations(executor, report)
+  const operations = liveOperations(executor, limits, report)
   const resumptions = new Resumptions({ versions, awaitVersion, fanOut })
   const createLedgerStream = ledgerStreams({ limits, connections, tail, versions, onDelivery })
   return {

@@ -83,7 +83,7 @@ test('a place is taken until the work for its stream has ended, also where the c
     request: fromFetch(new Request('http://gateway.test/live/vaults')),
     onDisconnect: (cancel: () => void) => void (leave = cancel),
   }
-  const reply = openAt(exchange, { sender: 'one', release }, (opening) => {
+  const reply = openAt(exchange, { sender: 'one', onRelease: () => undefined, release }, (opening) => {
     isWanted = () => opening.isWanted()
     return new Promise((resolve) => (end = () => resolve(new StreamedResponse(() => undefined))))
   })

@@ -5,6 +5,7 @@ import { schema } from '../../../src/graphql/schema/schema.ts'
 import { liveOperations } from '../../../src/http/live/operations/live-operations.ts'
 import type { Exchange } from '../../../src/http/middleware.ts'
 import { defaultQueryLimits } from '../../../src/limits.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
 
 const unused = (): never => {
   throw new Error('Nothing is run or reported.')
@@ -23,7 +24,7 @@ test('the preparation of a subscription is cancelled when its client leaves', as
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   let leave = (): void => undefined
   const exchange = { sender: 'one', onDisconnect: (given: () => void) => (leave = given), trace: { report: unused } }
-  void liveOperations(executor, unused).checkSubscription(
+  void liveOperations(executor, liveLimits, unused).checkSubscription(
     'subscription { ledger { type } }',
     {},
     exchange as unknown as Exchange,

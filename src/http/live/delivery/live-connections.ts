@@ -24,6 +24,8 @@ export interface LiveObserver {
 /** A slot for a stream of the process, reserved before the stream starts. */
 export interface StreamSlot {
   readonly sender: string
+  /** Registers a callback for the release of the slot, when the stream has closed, or was refused. */
+  onRelease(released: () => void): void
   /** Releases the slot; further calls have no effect. */
   release(): void
 }
@@ -70,11 +72,14 @@ export class LiveConnections {
     this.#slotsOfNetworks.add(networkOf(sender) ?? sender, 1)
     this.#slotsOf.set(sender, (this.#slotsOf.get(sender) ?? 0) + 1)
     let isTaken = true
+    const callbacks = [(): void => this.#release(sender)]
     return {
       sender,
+      onRelease: (released) => void callbacks.push(released),
       release: () => {
-        if (isTaken) this.#release(sender)
+        if (!isTaken) return
         isTaken = false
+        for (const released of callbacks) released()
       },
     }
   }

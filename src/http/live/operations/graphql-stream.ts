@@ -70,6 +70,9 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > limits.characters) {
       return problem('BODY_TOO_LARGE', `A subscription has at most ${limits.characters} characters.`)
     }
+    const release = operations.documents.keep(exchange.sender, checked.prepared)
+    if (release === null) return noRoom()
+    opening.slot.onRelease(release)
     if (checked.name !== 'ledger') return follow(exchange, sent, checked, opening)
     const { after, vaults } = checked.args as { readonly after?: string | null; readonly vaults?: unknown[] | null }
     const position = after == null ? null : parseLedgerPosition(after)

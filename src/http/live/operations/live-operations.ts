@@ -2,16 +2,20 @@ import { type ExecutionResult, type GraphQLError, OperationTypeNode } from 'grap
 import { type Cancellation, Canceller } from '../../../database/cancellation.ts'
 import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Executor, OperationParams } from '../../../graphql/execution/executor.ts'
+import type { PreparedDocument } from '../../../graphql/execution/operation-cache.ts'
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
 import type { FixedDocument } from '../../../graphql/execution/executor.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import type { TextResponse } from '../../../rest/problem.ts'
 import { formatGraphqlResult } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
 import { liveSender } from '../responses/evaluate.ts'
 import { RowNotReady } from '../ledger/row-failures.ts'
+import { StreamDocuments } from './stream-documents.ts'
 
 /** A subscription that was checked: its field, and its variables, coerced. */
 export interface CheckedSubscription extends SubscribedField {
+  readonly prepared: PreparedDocument
   readonly variables: Readonly<Record<string, unknown>>
 }
 
@@ -26,7 +30,7 @@ export interface LiveOperations {
     params: OperationParams,
     exchange: Exchange,
   ): Promise<CheckedSubscription | TextResponse | null>
-  /** Runs a subscription for an event. */
+  /** Runs a subscription for an event, with the document of its open streams, if there are any. */
   run(text: string, params: OperationParams, requestContext: RequestContext): Promise<TextResponse>
   /**
    * Runs one of the gateway's own subscriptions for an event.
@@ -35,6 +39,7 @@ export interface LiveOperations {
    * @throws {RowNotReady} if it fails for a reason that passes by waiting
    */
   rowBody(document: FixedDocument, value: unknown, signal: Cancellation): Promise<string>
+  readonly documents: StreamDocuments
   /** Context of the work that all streams share. */
   readonly requestContext: RequestContext
 }
@@ -43,10 +48,12 @@ const mediaType = 'application/graphql-response+json'
 
 /**
  * Creates the operations of streams.
+ * @param documentBytes memory of the documents of open streams
  * @param report reports an unexpected error, by a request id
  */
 export function liveOperations(
   executor: Executor,
+  { documentBytes }: Pick<LiveLimits, 'documentBytes'>,
   report: (error: unknown, requestId: string) => void,
 ): LiveOperations {
   const shared: RequestContext = {
@@ -57,16 +64,24 @@ export function liveOperations(
     },
   }
 
+  const documents = new StreamDocuments(documentBytes)
+
+  function prepare(text: string, requestContext: RequestContext): PreparedDocument | Promise<PreparedDocument> {
+    return documents.get(text) ?? executor.prepare(text, requestContext)
+  }
+
   async function run(text: string, params: OperationParams, requestContext: RequestContext): Promise<TextResponse> {
-    const prepared = await executor.prepare(text, requestContext)
+    const prepared = await prepare(text, requestContext)
     const { errors } = prepared
     const result: ExecutionResult =
       errors.length > 0 ? { errors } : await executor.run(prepared, params, requestContext)
+    documents.weigh(prepared)
     return formatGraphqlResult(result, mediaType, requestContext)
   }
 
   return {
     requestContext: shared,
+    documents,
     run,
 
     async checkSubscription(text, params, { sender, onDisconnect, trace: { report } }) {
@@ -76,12 +91,12 @@ export function liveOperations(
       const refuse = (errors: readonly GraphQLError[]): TextResponse =>
         formatGraphqlResult({ errors }, mediaType, requestContext)
       try {
-        const prepared = await executor.prepare(text, requestContext)
+        const prepared = await prepare(text, requestContext)
         const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)
         if (operation?.definition.operation !== OperationTypeNode.SUBSCRIPTION) return null
         const subscribed = await executor.checkSubscription(prepared, params, requestContext)
         return subscribed.errors === undefined
-          ? { ...subscribed.field, variables: subscribed.variables }
+          ? { ...subscribed.field, variables: subscribed.variables, prepared }
           : refuse(subscribed.errors)
       } catch (error) {
         return refuse([error as GraphQLError])

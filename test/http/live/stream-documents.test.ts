@@ -1,0 +1,126 @@
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { parse } from 'graphql'
+import { OperationCache, PreparedDocument } from '../../../src/graphql/execution/operation-cache.ts'
+import type { AppOptions } from '../../../src/http/app.ts'
+import { StreamDocuments } from '../../../src/http/live/operations/stream-documents.ts'
+import { operationCacheLimits } from '../../../src/limits.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { addressOf, apply, deposit, midnight, opened, strategy } from '../../support/world.ts'
+
+const vault = addressOf(1)
+
+describe('documents of streams', () => {
+  const documentOf = (text: string): PreparedDocument => new PreparedDocument(text, parse(text), [])
+  const [document, other] = [
+    documentOf('subscription { ledger { cursor } }'),
+    documentOf('subscription { ledger { id } }'),
+  ]
+
+  test('are one of each text, until its last stream has closed', () => {
+    const documents = new StreamDocuments(2 * document.bytes)
+    const first = documents.keep('one', document)
+    const second = documents.keep('two', documentOf(document.text))
+    expect(documents.get(document.text)).toBe(document)
+    first?.()
+    expect(documents.get(document.text)).toBe(document)
+    second?.()
+    expect(documents.get(document.text)).toBeUndefined()
+  })
+
+  test('of one sender have a share of the memory, which they leave when they are released', () => {
+    const documents = new StreamDocuments(2 * document.bytes)
+    const release = documents.keep('one', document)
+    expect(documents.keep('one', other)).toBeNull()
+    release?.()
+    expect(documents.keep('one', other)).not.toBeNull()
+  })
+
+  test('are counted with what was compiled of them meanwhile', () => {
+    const documents = new StreamDocuments(100 * document.bytes)
+    let bytes = document.bytes
+    const growing = Object.create(document, { bytes: { get: () => bytes } }) as PreparedDocument
+    const release = documents.keep('one', growing)
+    bytes *= 50
+    documents.weigh(growing)
+    expect(documents.keep('one', other)).toBeNull()
+    release?.()
+    expect(documents.keep('one', other)).not.toBeNull()
+  })
+})
+
+describe('a subscription', () => {
+  let database: TestDatabase
+  let gateway: LiveGateway
+  let now = midnight
+  const clients: LiveClient[] = []
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
+  })
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.close()
+    vi.restoreAllMocks()
+    await gateway.close()
+  })
+
+  async function begin(liveLimits: AppOptions['liveLimits'] = {}): Promise<void> {
+    gateway = await liveGateway(database, { liveLimits })
+  }
+
+  async function subscribe(query: string): Promise<LiveClient> {
+    const target = `/graphql?${new URLSearchParams({ query }).toString()}`
+    const client = await openStream(gateway.server.origin, target, { headers: { accept: 'text/event-stream' } })
+    clients.push(client)
+    return client
+  }
+
+  /** Runs as many long queries as evict all other documents from the operation cache: from those used once, and the others. */
+  async function evictDocuments(): Promise<void> {
+    const tokens = 900
+    const queries = Math.ceil((1.5 * operationCacheLimits.bytes) / (tokens * operationCacheLimits.tokenBytes))
+    for (let at = 0; at < 2 * queries; at++) {
+      const query = `query Q${at} { vault(address: "${vault}") { ${'id '.repeat(tokens)} } }`
+      for (const time of at < queries ? [1, 2] : [1]) {
+        const response = await fetch(`${gateway.server.origin}/graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ query, variables: { time } }),
+        })
+        expect(response.status).toBe(200)
+        await response.arrayBuffer()
+      }
+    }
+  }
+
+  test.each([
+    ['a vault', `subscription { vault(address: "${vault}") { valueUsd } }`, 1],
+    ['ledgers', 'subscription { ledger { cursor event { type } } }', 0],
+  ])(
+    'to %s is prepared once, however many other documents are prepared before its events',
+    async (_, query, before) => {
+      await begin()
+      const prepare = vi.spyOn(OperationCache.prototype, 'prepare')
+      const stream = await subscribe(query)
+      await stream.until('next', before)
+      await evictDocuments()
+      await apply(database, [deposit(vault, ++now, '100', String(now))])
+      await stream.until('next', before + 1)
+      expect(prepare.mock.calls.filter(([text]) => text === query)).toHaveLength(1)
+    },
+  )
+
+  test('is refused while the documents of others take its share of the memory', async () => {
+    await begin({ documentBytes: 20_000 })
+    const [first, second] = ['valueUsd', 'status'].map(
+      (field) => `subscription { vault(address: "${vault}") { ${field} } }`,
+    )
+    const stream = await subscribe(first ?? '')
+    const statuses = [await subscribe(second ?? ''), await subscribe(first ?? '')].map(({ status }) => status)
+    expect([stream.status, ...statuses]).toEqual([200, 503, 200])
+    for (const client of clients.splice(0)) client.close()
+    await vi.waitFor(async () => expect((await subscribe(second ?? '')).status).toBe(200))
+  })
+})
