@@ -81,15 +81,24 @@ export class Resumptions {
     return isLost() ? 'lost' : 'late'
   }
 
-  /** Lets a stream follow its responses: immediately, or once its version is reached or lost, unless it has closed. */
+  /**
+   * Lets a stream follow its responses: immediately, or once its version is reached or lost, unless it has closed. Its first
+   * responses were produced after the version was reached: meanwhile reads may have moved to a server that lags behind it.
+   */
   resume(exchange: Exchange, resumption: Resumption, { connection, staleFrame, reserve, follow }: ResumedStream): void {
-    if (resumption !== 'late') return follow(resumption)
+    if (resumption === 'lost' || (resumption === 'reached' && this.#isReached(exchange))) return follow(resumption)
     connection.sendStale(staleFrame)
     const giveBack = reserve()
     this.#hold(exchange, connection, (settled) => {
       giveBack()
       follow(settled)
     })
+  }
+
+  /** Returns whether the version in Last-Event-ID, if there is one, is not later than the newest commit notified. */
+  #isReached({ request }: Exchange): boolean {
+    const position = parseLedgerPosition(request.header('last-event-id') ?? '')
+    return position === null || this.#options.versions.hasReached(position)
   }
 
   #hold({ request, sender }: Exchange, connection: LiveConnection, settle: Wait['settle']): void {
