@@ -40,6 +40,16 @@ test('bytes below the high-water mark of a socket count, and the stream that has
   expect(unsent.bytes).toBe(401)
 })
 
+test('frames after the end of a stream are discarded, and do not count', () => {
+  const unsent = new UnsentFrames(1_000)
+  const { connection, sink } = stream(unsent)
+  connection.end(Buffer.alloc(100))
+  connection.write(Buffer.alloc(200))
+  connection.heartbeat(Buffer.alloc(10))
+  connection.end(Buffer.alloc(50))
+  expect([unsent.bytes, sink.unsentBytes]).toEqual([100, 100])
+})
+
 test.each([
   ['a client', (_: number) => '192.0.2.1'],
   ['a network of clients', (place: number) => `2001:db8:1:${place}::/64`],

@@ -109,11 +109,11 @@ export class LiveConnection implements SlowStream {
     this.#closed.push(closed)
   }
 
-  /** Ends the stream after a last frame. */
+  /** Ends the stream after a last frame; later frames are discarded. */
   end(last: Buffer, reason: CloseReason = 'end'): void {
     this.#reason = reason
-    this.#endedAt ??= performance.now()
     this.#send(last)
+    this.#endedAt ??= performance.now()
     this.#sink.end()
   }
 
@@ -129,6 +129,7 @@ export class LiveConnection implements SlowStream {
   }
 
   #send(frame: Buffer): void {
+    if (this.#endedAt !== null) return
     this.#sink.write(frame, this.#releaseSent)
     if (this.#sink.unsentBytes === 0 || this.#isClosed) return
     this.#held.push(frame)
