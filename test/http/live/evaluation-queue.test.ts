@@ -262,7 +262,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     const follows = { takenBy: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
     turn.joined(follows, 'gone')
     expect(await inTurnOf(turn, follows)).toBe('gone')
-    turn.left('gone')
+    turn.left(follows, 'gone')
     expect(await inTurnOf(turn, follows)).toBe('one')
   })
 
@@ -287,6 +287,19 @@ describe('a followed response is evaluated in the turns of a sender that follows
     await turn.queue(follows, 'owner', () => ({ result: Promise.resolve(), moveTo: () => moves++ }))
     turn.joined(follows, 'one')
     expect(moves).toBe(0)
+  })
+
+  test('and is moved back when the stream has left for which it was moved, and no more', () => {
+    const turn = new EvaluationTurn(followersOf(['crowd']))
+    const follows = { takenBy: (sender: string) => (sender === 'crowd' ? 1_000 : 1) }
+    const moves: string[] = []
+    const moveTo = (sender: string): void => void moves.push(sender)
+    void turn.queue(follows, 'owner', () => ({ result: new Promise(() => undefined), moveTo }))
+    for (const sender of ['one', 'two', 'three']) {
+      turn.joined(follows, sender)
+      turn.left(follows, sender)
+    }
+    expect(moves).toEqual(['one', 'crowd'])
   })
 
   test('and is moved to the turns of others a few times only', () => {

@@ -26,6 +26,8 @@ export class EvaluationTurn {
   #follows = Infinity
   /** The evaluation that is queued or runs; not kept longer, because it refers to its response. */
   #queued: QueuedResult<unknown> | null = null
+  /** The sender in whose turn it is. */
+  #queuedFor = ''
 
   constructor(followers: ReadonlySet<FollowerOfSender>) {
     this.#followers = followers
@@ -46,6 +48,7 @@ export class EvaluationTurn {
     this.#follows = follows.takenBy(sender)
     const queued = add(sender)
     this.#queued = queued
+    this.#queuedFor = sender
     try {
       return await queued.result
     } finally {
@@ -62,11 +65,23 @@ export class EvaluationTurn {
     if (this.#sender === null || followed < follows.takenBy(this.#sender)) this.#sender = sender
     if (followed > this.#follows / 2) return
     this.#follows = followed
-    this.#queued?.moveTo(sender)
+    this.#moveTo(sender)
   }
 
-  left(sender: string): void {
+  /**
+   * Notes that a stream has left. An evaluation that waits in its sender's turns is moved to those of another one, which may
+   * follow more: only once for each stream for which it was moved before.
+   */
+  left(follows: Follows, sender: string): void {
     if (this.#sender === sender) this.#sender = null
+    if (this.#queued === null || this.#queuedFor !== sender) return
+    const other = this.#chosen(follows)
+    if (other !== null && other !== sender) this.#moveTo(other)
+  }
+
+  #moveTo(sender: string): void {
+    this.#queued?.moveTo(sender)
+    this.#queuedFor = sender
   }
 
   #chosen(follows: Follows): string | null {

@@ -148,7 +148,7 @@ export class FollowedResponses implements FollowedResponseHost {
     if (!this.isListening) connection.sendStale(query.staleFrame)
     connection.onClose(() => {
       remove()
-      followed.turn.left(sender)
+      followed.turn.left(this.#follows, sender)
       this.#follows.giveBack(sender, 1)
       if (!followed.isUnused) return
       this.#byName.delete(query.name)
