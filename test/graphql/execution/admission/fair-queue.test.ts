@@ -45,6 +45,7 @@ class Model {
 
   peekWithout(name: string): number | undefined {
     return this.turns.find(({ client }) => client !== name)?.waiting[0]?.entries[0]
+  }
 
   takeBut(name: string): number | undefined {
     const place = this.turns.findIndex(({ client }) => client !== name)
