@@ -25,7 +25,7 @@ export interface ChainProgress {
 
 const skipping = 'skips-applied'
 /** Increased when the program derives different facts than earlier versions. */
-const version = 'v4'
+const version = 'v5'
 
 /** Encodes the progress of reading a chain. */
 export function encodePosition(line: number, { block, late, skipsApplied }: ChainProgress): ChainPosition {

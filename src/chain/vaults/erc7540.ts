@@ -21,18 +21,22 @@ const requestAbi = parseAbi([
   'function supportsInterface(bytes4 interfaceId) view returns (bool)',
   'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
+  'function pendingCancelDepositRequest(uint256 requestId, address controller) view returns (bool isPending)',
+  'function claimableCancelDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
 ])
 /** ERC-165 identifier of ERC-7540 vaults with asynchronous deposits. */
 const asynchronousDeposits = '0xce3bbe50'
+/** ERC-165 identifier of ERC-7887 vaults, whose deposit requests can be cancelled. */
+const depositCancelation = '0x8bf840e3'
 /** Maximum number of deposit requests whose transfers are looked up, by one RPC request each. */
 const maxRequestsSearched = 100
 
 /**
  * Creates the adapter of ERC-7540 vaults with asynchronous deposits. The assets of a request become capital when they
- * are claimed, with the Deposit event of ERC-4626. Until then they count as a debt of the vault, if they were
- * transferred to it. Redeem requests have no effect until the Withdraw event of their claim.
+ * are claimed, with the Deposit event of ERC-4626. Until then, or until a claim after a cancelation, they count as a debt
+ * of the vault, if they were transferred to it. Redeem requests have no effect until the Withdraw event of their claim.
  * @see ERC-7540, https://eips.ethereum.org/EIPS/eip-7540, DepositRequest, pendingDepositRequest,
- * claimableDepositRequest
+ * claimableDepositRequest; ERC-7887, https://eips.ethereum.org/EIPS/eip-7887, claimableCancelDepositRequest
  */
 export function createErc7540(): VaultAdapter {
   /** Receivers of requests that were looked up. */
@@ -86,8 +90,13 @@ export function createErc7540(): VaultAdapter {
     async readStatement(state, vault, requests) {
       const { number } = state.block
       const openRequests = requests.openAt(number)
-      if (openRequests.length === 0 || !(await takesRequests(state, vault))) return noStatement
-      const units = await Promise.all(openRequests.map((one) => readOpen(state, vault, one)))
+      if (openRequests.length === 0) return noStatement
+      const [takes, cancels] = await Promise.all([
+        takesRequests(state, vault),
+        supports(state, vault, depositCancelation),
+      ])
+      if (!takes) return noStatement
+      const units = await Promise.all(openRequests.map((one) => readOpen(state, vault, one, cancels)))
       openRequests.forEach((one, index) => units[index] === 0n && requests.settle(one, number))
       const open = units.reduce((sum, one) => sum + one, 0n)
       const [token] = await erc4626.readAssets(state, vault)
@@ -109,8 +118,12 @@ export function createErc4626(asynchronous: VaultAdapter): VaultAdapter {
 }
 
 /** Returns whether a vault takes deposit requests at a block. */
-export async function takesRequests(state: BlockState, vault: Address): Promise<boolean> {
-  return (await state.read(contractCall(requestAbi, vault, 'supportsInterface', [asynchronousDeposits]))) === true
+export function takesRequests(state: BlockState, vault: Address): Promise<boolean> {
+  return supports(state, vault, asynchronousDeposits)
+}
+
+async function supports(state: BlockState, vault: Address, interfaceId: Hex): Promise<boolean> {
+  return (await state.read(contractCall(requestAbi, vault, 'supportsInterface', [interfaceId]))) === true
 }
 
 function newestFirst(requests: readonly DepositRequest[]): DepositRequest[] {
@@ -118,15 +131,24 @@ function newestFirst(requests: readonly DepositRequest[]): DepositRequest[] {
 }
 
 /**
- * Reads the unclaimed assets of all requests of an id and controller.
+ * Reads the unclaimed assets of all requests of an id and controller, also of cancelled ones. Where the vault does not
+ * count a request as pending any more while its cancelation is, no function returns the amount: that of the log counts.
  * @throws {ContractMismatch} when the vault does not answer
  */
-async function readOpen(state: BlockState, vault: Address, { requestId, controller }: DepositRequest): Promise<bigint> {
-  const [pending, claimable] = await Promise.all([
-    state.readRequired(contractCall(requestAbi, vault, 'pendingDepositRequest', [requestId, controller])),
-    state.readRequired(contractCall(requestAbi, vault, 'claimableDepositRequest', [requestId, controller])),
+async function readOpen(
+  state: BlockState,
+  vault: Address,
+  { requestId, controller, assets }: DepositRequest,
+  cancels: boolean,
+): Promise<bigint> {
+  const args = [requestId, controller] as const
+  const [pending, claimable, cancelled, isCancelling] = await Promise.all([
+    state.readRequired(contractCall(requestAbi, vault, 'pendingDepositRequest', args)),
+    state.readRequired(contractCall(requestAbi, vault, 'claimableDepositRequest', args)),
+    cancels ? state.readRequired(contractCall(requestAbi, vault, 'claimableCancelDepositRequest', args)) : 0n,
+    cancels && state.readRequired(contractCall(requestAbi, vault, 'pendingCancelDepositRequest', args)),
   ])
-  return pending + claimable
+  return claimable + cancelled + (isCancelling && pending === 0n ? assets : pending)
 }
 
 /** The receiver of a request's assets. Other vaults than keepers have a separate contract, which pays on claim. */

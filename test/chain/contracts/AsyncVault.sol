@@ -10,10 +10,10 @@ import {Vault} from "./Vault.sol";
 contract AsyncVault is Vault {
     using SafeERC20 for IERC20;
 
-    mapping(address => uint256) private _pending;
+    mapping(address => uint256) internal _pending;
     mapping(address => uint256) private _claimable;
     mapping(address => uint256) private _redeemable;
-    uint256 private _open;
+    uint256 internal _open;
     Silo public immutable silo;
 
     event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets);
@@ -23,7 +23,7 @@ contract AsyncVault is Vault {
         if (hasSilo) silo = new Silo(asset_);
     }
 
-    function supportsInterface(bytes4 id) external pure returns (bool) {
+    function supportsInterface(bytes4 id) public pure virtual returns (bool) {
         return id == 0xce3bbe50 || id == 0x620ee8e4 || id == 0x01ffc9a7;
     }
 
