@@ -56,7 +56,10 @@ export async function valueVault(
   const listed = held.positions.filter((one) => isListed(venues, one))
   // These calls are made in one event-loop iteration, so that they share one request.
   const [balances, own, statement, pricesNow] = await Promise.all([
-    Promise.all([...tokens.values()].map((token) => balanceOf(state, token, accounts))),
+    // The vault's own shares are no asset of it.
+    Promise.all(
+      [...tokens.values()].flatMap((token) => (token.address === vault ? [] : balanceOf(state, token, accounts))),
+    ),
     Promise.all(held.positions.map((holding) => positionAt(state, venues, holding))),
     adapter.readStatement(state, vault, held.requests),
     prices,
