@@ -57,9 +57,14 @@ export function readReceiptLogs(value: unknown): ChainLog[] {
   return readLogs(value.flatMap((receipt) => fieldsOf(receipt, 'a receipt')['logs']))
 }
 
+/** Returns what identifies a log. Some nodes number the logs of each transaction anew. */
+export function keyOfLog({ blockHash, txHash, logIndex }: ChainLog): string {
+  return `${blockHash} ${txHash} ${logIndex}`
+}
+
 /** Sorts logs and removes duplicates: a log may match two filters, and some nodes return one twice. */
 export function sortLogs(logs: readonly ChainLog[]): ChainLog[] {
-  const once = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]))
+  const once = new Map(logs.map((log) => [keyOfLog(log), log]))
   return [...once.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
 }
 

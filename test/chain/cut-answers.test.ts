@@ -1,0 +1,81 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type Meddle, startProxy } from './support/proxy.ts'
+import { chainJson, linesOf } from './support/reading.ts'
+
+interface Log {
+  readonly topics: readonly string[]
+  readonly transactionHash: string
+  readonly blockNumber: string
+  readonly logIndex: string
+}
+
+describeOnChain('a reader of nodes that tell less than there is, or something else', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  let right: string[]
+  let [alice, bob, heir] = [] as unknown as [Address, Address, Address]
+  let meddle: Meddle
+  let proxy: Awaited<ReturnType<typeof startProxy>>
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    ;[, , alice, bob, , heir] = chain.accounts as [Address, Address, Address, Address, Address, Address]
+    vault = await openVault(chain, protocol, protocol.usdc)
+    for (const [round, pause] of [3, 3, 3, 66, 2, 4].entries()) {
+      await chain.block(vault.deposit(alice, usdc(20)), vault.deposit(bob, usdc(30)), vault.withdraw(alice, usdc(3)))
+      const [from, to] = round % 2 === 0 ? [vault.owner, heir] : [heir, vault.owner]
+      await chain.block(vault.callOf(from, 'transferOwnership', to))
+      await chain.mine(pause)
+    }
+    proxy = await startProxy(chain.url, (request, pass) => meddle(request, pass))
+    right = await linesOf(jsonOf(chain.url))
+    expect(right.filter((line) => line.includes('"deposit"'))).toHaveLength(12)
+  }, patienceMilliseconds)
+  afterAll(async () => {
+    await proxy.close()
+    await chain.stop()
+  })
+
+  const jsonOf = (url: string) =>
+    chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], { markEveryBlocks: 5 })
+
+  type LogsOf = (logs: readonly Log[], ofBlock: boolean) => readonly Log[]
+
+  /** Changes the lists of logs that a node tells. */
+  function withLogs(change: LogsOf): Meddle {
+    return async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getLogs' || !('result' in answer)) return answer
+      const ofBlock = 'blockHash' in (request.params[0] as object)
+      return { result: change(answer.result as Log[], ofBlock) }
+    }
+  }
+
+  test('that number the logs of each transaction anew reads all of them', async () => {
+    const firsts = new Map<string, number>()
+    for (let number = vault.firstBlock; number <= (await chain.head()); number++) {
+      for (const { transactionHash, logIndex } of await chain.client.getLogs({
+        fromBlock: BigInt(number),
+        toBlock: BigInt(number),
+      })) {
+        firsts.set(transactionHash, Math.min(logIndex, firsts.get(transactionHash) ?? logIndex))
+      }
+    }
+    meddle = withLogs((logs) =>
+      logs.map((log) => {
+        const index = Number(log.logIndex) - (firsts.get(log.transactionHash) ?? 0)
+        return { ...log, logIndex: `0x${index.toString(16)}` }
+      }),
+    )
+    const withoutIndex = (lines: readonly string[]): string[] =>
+      lines.map((line) => line.replace(/"logIndex":\d+/, '')).sort()
+    expect(withoutIndex(await linesOf(jsonOf(proxy.url)))).toEqual(withoutIndex(right))
+  })
+})
