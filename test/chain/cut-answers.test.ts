@@ -1,11 +1,15 @@
-import type { Address } from 'viem'
+import { type Address, padHex, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf } from './support/reading.ts'
+import { chainJson, linesOf, type Said } from './support/reading.ts'
+
+const owned = toEventSelector('OwnershipTransferred(address,address)')
+
+const nobody = padHex('0x', { size: 32 })
 
 interface Log {
   readonly topics: readonly string[]
@@ -57,6 +61,22 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
       return { result: change(answer.result as Log[], ofBlock) }
     }
   }
+
+  test('that tell a new owner of another fork reads again', async () => {
+    let forged = 0
+    meddle = withLogs((logs, ofBlock) =>
+      logs.map((log) => {
+        if (ofBlock || log.topics[0] !== owned || log.topics[1] === nobody || forged > 0) return log
+        forged++
+        const topics = [...log.topics.slice(0, 2), padHex(alice, { size: 32 })]
+        return { ...log, topics, blockHash: `0x${'7'.repeat(64)}` }
+      }),
+    )
+    const said: Said[] = []
+    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
+    expect(forged).toBe(1)
+    expect(said.filter(({ level }) => level === 'warn')).toHaveLength(1)
+  })
 
   test('that number the logs of each transaction anew reads all of them', async () => {
     const firsts = new Map<string, number>()

@@ -42,10 +42,11 @@ export async function planSeconds(
   const placed = await Promise.all(
     plans.filter(hasFacts).map(async (plan) => ({ plan, header: await headerAt(plan.number) })),
   )
-  for (const { plan, header } of placed) {
-    const stray = plan.events.find(({ log }) => log.blockHash !== header.hash)
-    if (stray !== undefined)
-      throw new Contradiction(`block ${header.number} is ${header.hash}, ${stray.log.blockHash} by the logs`)
+  // All logs, not only those of events: a new owner or a request of a fork counts as little.
+  for (const { block, blockHash } of segment.logs) {
+    const header = known.get(block)
+    if (header === undefined || header.hash === blockHash) continue
+    throw new Contradiction(`block ${block} is ${header.hash}, ${blockHash} by the logs`)
   }
   const left = placed.flatMap(({ plan, header }): { plan: BlockPlan; header: Header }[] => {
     const rest = withoutApplied(plan, (vault) => isApplied(vault, header.ts))
