@@ -91,13 +91,16 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const addresses = [...new Set([...emitters, ...suspects.contracts])]
     if (addresses.length === 0) return { logs: [], isWhole: true }
     const told = (await rpc.askAt(block, (node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
-    const found = told.length === 0 ? [] : await withMissing(told, statesOf(block), () => allOf(block, addresses))
-    if (found.length > 0 || !hasBloom(block)) return { logs: sortLogs(found), isWhole: false }
+    const readAll = (): Promise<ChainLog[]> => allOf(block, addresses)
+    if (told.length > 0) return { logs: sortLogs(await withMissing(told, statesOf(block), readAll)), isWhole: false }
     const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
     const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
     const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
     if (await leftNoTraces(block, traced, options)) return { logs: [], isWhole: true }
-    return { logs: await allOf(block, addresses), isWhole: true }
+    const all = await readAll()
+    // Without a bloom filter, only the contracts' state shows that these are all.
+    if (hasBloom(block)) return { logs: all, isWhole: true }
+    return { logs: sortLogs(await withMissing(all, statesOf(block), readAll)), isWhole: false }
   }
 
   /**

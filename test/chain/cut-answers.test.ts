@@ -62,6 +62,23 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
     }
   }
 
+  test('that have no bloom filters, and lag behind with their logs, asks again', async () => {
+    const asked = new Set<string>()
+    meddle = async (request, pass) => {
+      const answer = await pass()
+      if (!('result' in answer)) return answer
+      if (request.method === 'eth_getBlockByNumber') {
+        return { result: { ...(answer.result as object), logsBloom: padHex('0x', { size: 256 }) } }
+      }
+      const { blockHash } = (request.params[0] ?? {}) as { blockHash?: string }
+      if (request.method !== 'eth_getLogs' || blockHash === undefined || asked.has(blockHash)) return answer
+      asked.add(blockHash)
+      return { result: [] }
+    }
+    expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
+    expect(asked.size).toBeGreaterThan(5)
+  })
+
   test('that tell a new owner of another fork reads again', async () => {
     let forged = 0
     meddle = withLogs((logs, ofBlock) =>
