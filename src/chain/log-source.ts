@@ -13,6 +13,7 @@ import { mayMintFees } from './vaults/vault-fees.ts'
 import { ShareSupply } from './vaults/share-supply.ts'
 import type { Tokens } from './valuation/tokens.ts'
 import { emptyConfirmations } from './rpc/contract-existence.ts'
+import { type ExplainedLogs, readExplained } from './left-out-logs.ts'
 
 /** Reads the logs about vaults. */
 export interface LogSource {
@@ -59,10 +60,11 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
       const states = await Promise.all([stateAt(from - 1), stateAt(to)])
       await kinds.resolve(states[1])
       const filters = [...filtersOf(vaults), ...venues.movesOf(holdings.accounts)]
-      const found = await readHistory(rpc, filters, from, to, width)
-      const changes = await withMissing(found, states, (lacking) =>
-        readHistory(rpc, filtersOf(lacking), from, to, width),
-      )
+      const read = async (): Promise<ExplainedLogs> => {
+        const found = await readHistory(rpc, filters, from, to, width)
+        return withMissing(found, states, (lacking) => readHistory(rpc, filtersOf(lacking), from, to, width))
+      }
+      const changes = await readExplained(read, states, width, { rpc, supply, stateAt, filtersOf })
       const arrived = changes.flatMap((log) => venues.readLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
       await venues.locate(states[1], [...ids])
@@ -92,7 +94,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     if (addresses.length === 0) return { logs: [], isWhole: true }
     const told = (await rpc.askAt(block, (node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
     const readAll = (): Promise<ChainLog[]> => allOf(block, addresses)
-    if (told.length > 0) return { logs: sortLogs(await withMissing(told, statesOf(block), readAll)), isWhole: false }
+    if (told.length > 0) return { logs: sortLogs(await withMissingOf(block, told, readAll)), isWhole: false }
     const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
     const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
     const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
@@ -100,7 +102,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const all = await readAll()
     // Without a bloom filter, only the contracts' state shows that these are all.
     if (hasBloom(block)) return { logs: all, isWhole: true }
-    return { logs: sortLogs(await withMissing(all, statesOf(block), readAll)), isWhole: false }
+    return { logs: sortLogs(await withMissingOf(block, all, readAll)), isWhole: false }
   }
 
   /**
@@ -137,20 +139,30 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     return all.filter((log) => isRequested(log) && isOfVaults(log))
   }
 
+  /** Reads the logs of a block again where a vault's share supply shows that some are missing. */
+  async function withMissingOf(
+    block: Header,
+    found: readonly ChainLog[],
+    readAgain: () => Promise<readonly ChainLog[]>,
+  ): Promise<ChainLog[]> {
+    const { logs, lacking } = await withMissing(found, statesOf(block), readAgain)
+    supply.believe(lacking)
+    return logs
+  }
+
   /** Reads logs again for vaults whose share supply shows that some are missing. */
   async function withMissing(
     found: readonly ChainLog[],
     states: readonly [BlockState, BlockState],
     readAgain: (lacking: readonly Address[]) => Promise<readonly ChainLog[]>,
-  ): Promise<ChainLog[]> {
+  ): Promise<ExplainedLogs> {
     let logs = [...found]
     let lacking = await supply.lacking(vaults, logs, states)
     for (let reading = 1; reading < emptyConfirmations && lacking.length > 0; reading++) {
       logs = sortLogs([...logs, ...(await readAgain(lacking))])
       lacking = await supply.lacking(lacking, logs, states)
     }
-    supply.believe(lacking)
-    return logs
+    return { logs, lacking }
   }
 
   /** Returns the contracts that may have logs about vaults in a block, by its bloom filter. */

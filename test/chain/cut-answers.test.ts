@@ -1,12 +1,14 @@
 import { type Address, padHex, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chainFeed } from '../../src/chain/feed.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, linesOf, optionsOf, type Said, shortFaultTimes as faultTimes } from './support/reading.ts'
 
+const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
 const owned = toEventSelector('OwnershipTransferred(address,address)')
 
 const nobody = padHex('0x', { size: 32 })
@@ -61,6 +63,38 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
       return { result: change(answer.result as Log[], ofBlock) }
     }
   }
+
+  test('that cut each range of logs off after some, and say nothing, reads narrower ranges', async () => {
+    let cut = 0
+    meddle = withLogs((logs, ofBlock) => {
+      if (ofBlock || logs.length <= 3) return logs
+      cut++
+      return logs.slice(0, 3)
+    })
+    const said: Said[] = []
+    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
+    expect(cut).toBeGreaterThan(2)
+    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+  })
+
+  test.each([
+    ['of ranges', false, /the nodes leave out logs of the vault/],
+    ['of ranges and blocks', true, /left out logs of block \d+/],
+  ])('that never tell deposits %s tells no facts without them', async (_name, ofBlocks, reason) => {
+    meddle = withLogs((logs, ofBlock) =>
+      ofBlock && !ofBlocks ? logs : logs.filter(({ topics: [first] }) => first !== deposit),
+    )
+    const lines: string[] = []
+    const reading = (async () => {
+      const options = {
+        ...optionsOf(jsonOf(proxy.url)),
+        retry: { firstMilliseconds: 2, maxMilliseconds: 20, faultTimes },
+      }
+      for await (const facts of chainFeed(options, null).facts) lines.push(...facts.map((fact) => JSON.stringify(fact)))
+    })()
+    await expect(reading).rejects.toThrow(reason)
+    expect(lines).toEqual(right.slice(0, lines.length))
+  })
 
   test('that have no bloom filters, and lag behind with their logs, asks again', async () => {
     const asked = new Set<string>()

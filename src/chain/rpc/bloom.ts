@@ -85,7 +85,7 @@ function requireCovered(all: ChainLog[], { number, logsBloom }: Header): ChainLo
 }
 
 /** Returns the function that tells whether a log matches a filter as eth_getLogs applies it. */
-function matcherOf({ address = [], topics = [] }: LogFilter): (log: ChainLog) => boolean {
+export function matcherOf({ address = [], topics = [] }: LogFilter): (log: ChainLog) => boolean {
   const setOf = (values: Hex | readonly Hex[]): Set<string> => new Set([values].flat().map((one) => one.toLowerCase()))
   const addresses = setOf(address)
   const places = topics.map((place) => (place === null ? null : setOf(place)))

@@ -31,18 +31,20 @@ export class RangeWidth {
   blocks: number
   /** Upper limit of the width: after a refusal, the last reduced width. */
   #ceiling: number
+  #most: number
   #answers = 0
 
   /** @param most greatest width in blocks; wider than usual for filters that match few logs in any range */
-  constructor(readonly most = maxBlocks) {
+  constructor(most = maxBlocks) {
     this.blocks = Math.min(firstBlocks, most)
     this.#ceiling = most
+    this.#most = most
   }
 
   /** Doubles the width after a success; a width that was refused is tried again only after many answers. */
   grow(): void {
     if (++this.#answers >= answersBeforeTrial) {
-      this.#ceiling = Math.min(this.most, this.#ceiling * 2)
+      this.#ceiling = Math.min(this.#most, this.#ceiling * 2)
       this.#answers = 0
     }
     this.blocks = Math.min(this.#ceiling, this.blocks * 2)
@@ -66,6 +68,18 @@ export class RangeWidth {
     this.#ceiling = this.blocks
     this.#answers = 0
     return isRefused && this.blocks < requested
+  }
+
+  /**
+   * Reduces the width for good, to an eighth, after an answer that lacked logs: some nodes cut long answers off.
+   * @param requested number of blocks of the request
+   * @returns false where the width was one block
+   */
+  distrust(requested: number): boolean {
+    const lacking = Math.min(this.blocks, requested)
+    this.#most = Math.max(1, Math.floor(lacking / 8))
+    this.blocks = this.#ceiling = this.#most
+    return lacking > 1
   }
 }
 
