@@ -7,7 +7,7 @@ import { groupBy } from '../rpc/arrays.ts'
 import type { Header } from '../rpc/block.ts'
 import type { TimestampBlocks } from './timestamp-facts.ts'
 import { type ArrivalOptions, readArrivals } from '../positions/arrivals.ts'
-import { readCustodians } from '../positions/custody.ts'
+import { readCustodyMoves } from '../positions/custody.ts'
 import type { VaultHoldings } from '../positions/holding.ts'
 import type { Holdings } from '../positions/holdings.ts'
 
@@ -37,7 +37,7 @@ export async function planSeconds(
   const before = { number: number - 1, hash: parentHash }
   const bounds = { before, end: await headerAt(segment.to), headerAt }
   holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
-  holdings.expectCustody(await readCustodians(segment.logs, holdings, headerAt, options))
+  holdings.expectCustody(await readCustodyMoves(segment.logs, holdings, headerAt, options))
   const plans = planBlocks(segment, { ...config, holdings })
   const placed = await Promise.all(
     plans.filter(hasFacts).map(async (plan) => ({ plan, header: await headerAt(plan.number) })),

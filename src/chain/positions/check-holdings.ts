@@ -61,11 +61,12 @@ export async function readVerified(state: BlockState, venues: Venues, holding: H
   const { number } = state.block
   const [stored, isHeld] = await Promise.all([
     aboutVault(vault, venues.readStored(state, id)),
-    custody === undefined || venues.custodyOf(id)?.isHeld(state, id, custody),
+    custody === undefined ||
+      aboutVault(vault, venues.custodyOf(id)?.isHeld(state, id, custody) ?? Promise.resolve(false)),
   ])
   if (stored === null)
     throw new Contradiction(`at block ${number} position ${id} is not there, and is by the logs`, vault)
-  if (isHeld !== true)
+  if (!isHeld)
     throw new Contradiction(`at block ${number} position ${id} is in custody of none, by the logs it is`, vault)
   verifyState(number, id, holding, stored, vault)
   return stored

@@ -1,5 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import type { VaultConfig } from '../config.ts'
+import { aboutVault } from '../progress/set-aside.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
@@ -10,7 +11,7 @@ import type { Custody, StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 import type { Holdings } from './holdings.ts'
 
-/** Options of {@link readCustodians}. */
+/** Options of {@link readCustodyMoves}. */
 export interface CustodyOptions {
   readonly rpc: Rpc
   readonly multicall: Multicall
@@ -39,22 +40,46 @@ interface Departure {
   readonly log: ChainLog
 }
 
-/** Reads the contracts to which logs transfer positions of vaults for custody. */
-export async function readCustodians(
+/**
+ * Returns the logs that transfer positions of vaults to contracts for custody. A contract may also own a position that
+ * was only sent to it: then it is in custody of none at the end of the block, and has not come back.
+ */
+export async function readCustodyMoves(
   logs: readonly ChainLog[],
   holdings: Holdings,
   headerAt: (number: number) => Promise<Header>,
   { rpc, multicall, venues }: CustodyOptions,
-): Promise<(readonly [id: string, Address])[]> {
+): Promise<ChainLog[]> {
   const departures = departuresIn(logs, venues, (account) => holdings.vaultOf(account))
   const found = await Promise.all(
-    departures.map(async ({ id, to, log }) => {
+    departures.map(async ({ id, from, to, log }) => {
       const state = new BlockState(rpc, multicall, await headerAt(log.block))
-      const custodian = (await venues.custodyOf(id)?.custodianOf(state, id)) ?? null
-      return custodian === to ? [[id, to] as const] : []
+      const isKept = await aboutVault(
+        holdings.vaultOf(from),
+        isInCustody(state, venues, id, { custodian: to, account: from }),
+      )
+      return isKept || isMovedAgain(id, log, logs, venues) ? [log] : []
     }),
   )
   return found.flat()
+}
+
+/**
+ * Returns whether a contract has a position in custody for an account.
+ * @throws {ContractMismatch} when the contract takes positions into custody, and does not answer
+ */
+async function isInCustody(state: BlockState, venues: Venues, id: string, custody: Custody): Promise<boolean> {
+  const venue = venues.custodyOf(id)
+  if ((await venue?.custodianOf(state, id)) !== custody.custodian) return false
+  return (await venue?.isHeld(state, id, custody)) === true
+}
+
+/** Returns whether a position is transferred after a log in the same block. */
+function isMovedAgain(id: string, { block, logIndex }: ChainLog, logs: readonly ChainLog[], venues: Venues): boolean {
+  return logs.some((log) => {
+    const change = log.block === block && log.logIndex > logIndex ? venues.readLog(log) : null
+    return change?.kind === 'moved' && change.id === id
+  })
 }
 
 /**
@@ -81,14 +106,14 @@ export async function listStaked(
   const staked = await Promise.all(
     [...groupBy(departures, ({ id }) => id).values()].map(async (ofOne): Promise<StakedPosition[]> => {
       const { id, from: account, to: custodian } = ofOne.at(-1) as Departure
-      const [stored, found, isHeld] = await Promise.all([
-        venues.readStored(state, id),
-        venues.custodyOf(id)?.custodianOf(state, id),
-        venues.custodyOf(id)?.isHeld(state, id, { custodian, account }),
-      ])
       const vault = places.get(account)
-      if (stored === null || found !== custodian || isHeld !== true || vault === undefined) return []
-      return [{ vault, id, stored, custody: { custodian, account } }]
+      const custody = { custodian, account }
+      const [stored, isKept] = await Promise.all([
+        venues.readStored(state, id),
+        aboutVault(vault, isInCustody(state, venues, id, custody)),
+      ])
+      if (stored === null || !isKept || vault === undefined) return []
+      return [{ vault, id, stored, custody }]
     }),
   )
   return staked.flat()

@@ -1,5 +1,5 @@
 import { type Address, zeroAddress } from 'viem'
-import type { ChainLog } from '../rpc/block.ts'
+import { type ChainLog, keyOfLog } from '../rpc/block.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import {
   afterHeldChange,
@@ -38,8 +38,8 @@ export class Holdings {
   /** Positions whose NFTs are burned before their liquidity is withdrawn, in the same transaction. */
   readonly #burned = new Map<string, Holding>()
   readonly #requests = new Map<Address, DepositRequests>()
-  /** The contracts that may take positions into custody. */
-  readonly #custodians = new Map<string, Address>()
+  /** The transfers of the current segment by which contracts take positions into custody. */
+  #custodyMoves: ReadonlySet<string> = new Set()
 
   /**
    * @param holdings the positions in known tokens
@@ -97,9 +97,9 @@ export class Holdings {
     this.#arrivals = new Map(arrivals)
   }
 
-  /** Adds contracts that take positions into custody: a position transferred there still belongs to the vault. */
-  expectCustody(custodians: Iterable<readonly [id: string, Address]>): void {
-    for (const [id, custodian] of custodians) this.#custodians.set(id, custodian)
+  /** Sets the next transfers by which contracts take positions into custody: these still belong to the vault. */
+  expectCustody(moves: readonly ChainLog[]): void {
+    this.#custodyMoves = new Set(moves.map(keyOfLog))
   }
 
   /** Applies the venues' logs of a block, in order. */
@@ -120,7 +120,7 @@ export class Holdings {
     const change = this.venues.readLog(log)
     if (change === null) return []
     if (change.kind === 'moved') {
-      this.#move(change, applied)
+      this.#move(change, log, applied)
       return []
     }
     const burned = this.#burned.get(change.id)
@@ -144,13 +144,13 @@ export class Holdings {
     return vault === undefined || state === 'stray' ? undefined : { ...state, id, vault, isForeign: true }
   }
 
-  #move(move: Move, { touched, changed }: AppliedLogs): void {
+  #move(move: Move, log: ChainLog, { touched, changed }: AppliedLogs): void {
     const { id, from, to } = move
     const holding = this.#held.get(id)
     if (holding !== undefined) {
       changed.add(holding.vault)
       if (holding.isForeign !== true) touched.add(holding.vault)
-      if (this.#custodians.get(id) === to) {
+      if (this.#custodyMoves.has(keyOfLog(log))) {
         this.#held.set(id, { ...holding, custody: { custodian: to, account: from } })
         return
       }

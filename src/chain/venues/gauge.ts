@@ -10,9 +10,12 @@ const gaugeAbi = parseAbi([
   'function stakedContains(address depositor, uint256 tokenId) view returns (bool)',
 ])
 
-/** Returns whether a gauge holds a position for an account. */
-export async function isStaked(state: BlockState, { custodian, account }: Custody, tokenId: bigint): Promise<boolean> {
-  return (await state.read(contractCall(gaugeAbi, custodian, 'stakedContains', [account, tokenId]))) === true
+/**
+ * Returns whether a gauge holds a position for an account.
+ * @throws {ContractMismatch} when the gauge does not answer
+ */
+export function isStaked(state: BlockState, { custodian, account }: Custody, tokenId: bigint): Promise<boolean> {
+  return state.readRequired(contractCall(gaugeAbi, custodian, 'stakedContains', [account, tokenId]))
 }
 
 /**
