@@ -32,6 +32,8 @@ export interface FollowOptions {
   readonly once: boolean
   /** Ends before this block: the first block of a second, which one of the nodes has reported as final. */
   readonly until?: number | undefined
+  /** Reads the logs of old blocks one by one, too. */
+  readonly readsSingly?: boolean | undefined
   readonly signal: AbortSignal
   readonly report: Report
   /**
@@ -50,6 +52,7 @@ export interface FollowOptions {
 export async function* followChain(options: FollowOptions): AsyncGenerator<Segment> {
   const { rpc, finality, pollSeconds, once, signal, until = Infinity } = options
   const width = new RangeWidth()
+  if (options.readsSingly === true) width.distrust()
   const wrongFinals = new WrongFinals({ ...options, times: rpc.faultTimes })
   let last = options.parent
   for (;;) {

@@ -28,9 +28,9 @@ export interface ExplainedOptions {
 type Bounds = readonly [before: BlockState, after: BlockState]
 
 /**
- * Reads the logs of a range of old blocks, and again in narrower ranges where the nodes have left out logs that are in
- * their block: some nodes cut long answers off. Vaults without such a log have shares that no log explains.
- * @throws {Contradiction} where the nodes leave logs out of ranges of one block, too
+ * Reads the logs of a range of old blocks, and again block by block where the nodes have left out logs that are in their
+ * block: some nodes cut long answers off. Vaults without such a log have shares that no log explains.
+ * @throws {Contradiction} where the nodes leave logs out of the answers about blocks, too
  */
 export async function readExplained(
   read: () => Promise<ExplainedLogs>,
@@ -38,7 +38,6 @@ export async function readExplained(
   width: RangeWidth,
   options: ExplainedOptions,
 ): Promise<ChainLog[]> {
-  const [before, after] = bounds
   for (;;) {
     const { logs, lacking } = await read()
     const blocks = await Promise.all(lacking.map((vault) => leftOutIn(vault, logs, bounds, options)))
@@ -48,7 +47,7 @@ export async function readExplained(
       options.supply.believe(lacking)
       return logs
     }
-    if (width.distrust(after.block.number - before.block.number)) continue
+    if (width.distrust()) continue
     throw new Contradiction(`the nodes leave out logs of the vault ${vault} in block ${blocks[index]}`, vault)
   }
 }

@@ -36,6 +36,8 @@ export interface ReaderOptions extends ChainConnection {
   readonly isApplied: IsApplied
   /** Ends before this block. */
   readonly until?: number | undefined
+  /** Reads the logs of old blocks one by one, too. */
+  readonly readsSingly?: boolean | undefined
   /**
    * Called with the newest block that was read when there is no further final block; all of its facts have been
    * consumed.
@@ -58,7 +60,7 @@ export async function* readSeconds(
   options: ReaderOptions,
   start: ResumePoint | null,
 ): AsyncGenerator<SecondFacts, void> {
-  const { config, rpc, multicall, once, signal, report, onEnd, until } = options
+  const { config, rpc, multicall, once, signal, report, onEnd, until, readsSingly } = options
   const { finality, pollSeconds } = config
   const followed = { rpc, finality, pollSeconds, once, signal, report, onEnd }
   const vaults = config.vaults.map(({ address }) => address)
@@ -67,7 +69,7 @@ export async function* readSeconds(
   const parent = await parentOf(rpc, start, firstBlock)
   const holdings = await initialPositions(parent, { ...options, vaults: config.vaults })
   const logs = createLogSource(options, vaults, holdings)
-  for await (const segment of followChain({ ...followed, logs, parent, until })) {
+  for await (const segment of followChain({ ...followed, logs, parent, until, readsSingly })) {
     if (segment.to - segment.from >= reportedRangeBlocks) {
       report('info', 'Reading the chain', { from: segment.from, to: segment.to })
     }

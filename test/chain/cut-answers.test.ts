@@ -2,7 +2,7 @@ import { type Address, padHex, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chainFeed } from '../../src/chain/feed.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
-import { usdc } from './support/amounts.ts'
+import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
@@ -25,6 +25,8 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
   let protocol: Protocol
   let vault: Operator
   let right: string[]
+  /** Its position changes often. */
+  let holding: Operator
   let [alice, bob, heir] = [] as unknown as [Address, Address, Address]
   let meddle: Meddle
   let proxy: Awaited<ReturnType<typeof startProxy>>
@@ -34,6 +36,17 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
     protocol = await deployProtocol(chain)
     ;[, , alice, bob, , heir] = chain.accounts as [Address, Address, Address, Address, Address, Address]
     vault = await openVault(chain, protocol, protocol.usdc)
+    holding = await openVault(chain, protocol, protocol.usdc)
+    await chain.block(holding.deposit(alice, usdc(9_000)), protocol.mint(holding.address, protocol.weth, weth(3)))
+    const pair = [
+      [protocol.usdc, usdc(900)],
+      [protocol.weth, weth(0.4)],
+    ] as const
+    const { manager } = protocol
+    await chain.block(holding.run([manager, protocol.mintData(holding.address, -887_270, 887_270, pair)]))
+    for (let time = 0; time < 7; time++) {
+      await chain.block(holding.run([manager, protocol.increaseData(3n, 10n ** 7n, 10n ** 7n)]))
+    }
     for (const [round, pause] of [3, 3, 3, 66, 2, 4].entries()) {
       await chain.block(vault.deposit(alice, usdc(20)), vault.deposit(bob, usdc(30)), vault.withdraw(alice, usdc(3)))
       const [from, to] = round % 2 === 0 ? [vault.owner, heir] : [heir, vault.owner]
@@ -49,8 +62,8 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
     await chain.stop()
   })
 
-  const jsonOf = (url: string) =>
-    chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], { markEveryBlocks: 5 })
+  const jsonOf = (url: string, { address, firstBlock } = vault) =>
+    chainJson(url, protocol, [{ address, firstBlock }], { markEveryBlocks: 5 })
 
   type LogsOf = (logs: readonly Log[], ofBlock: boolean) => readonly Log[]
 
@@ -64,7 +77,7 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
     }
   }
 
-  test('that cut each range of logs off after some, and say nothing, reads narrower ranges', async () => {
+  test('that cut each range of logs off after some, and say nothing, reads the blocks one by one', async () => {
     let cut = 0
     meddle = withLogs((logs, ofBlock) => {
       if (ofBlock || logs.length <= 3) return logs
@@ -77,22 +90,29 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
     expect(said.filter(({ level }) => level !== 'info')).toEqual([])
   })
 
-  test.each([
-    ['of ranges', false, /the nodes leave out logs of the vault/],
-    ['of ranges and blocks', true, /left out logs of block \d+/],
-  ])('that never tell deposits %s tells no facts without them', async (_name, ofBlocks, reason) => {
-    meddle = withLogs((logs, ofBlock) =>
-      ofBlock && !ofBlocks ? logs : logs.filter(({ topics: [first] }) => first !== deposit),
-    )
+  test('that cut the changes of a position off reads the blocks one by one, too', async () => {
+    const all = await linesOf(jsonOf(chain.url, holding))
+    expect(all.filter((line) => line.includes('"rebalance"'))).toHaveLength(7)
+    meddle = withLogs((logs, ofBlock) => (ofBlock ? logs : logs.slice(0, 3)))
+    const said: Said[] = []
+    expect(await linesOf(jsonOf(proxy.url, holding), said)).toEqual(all)
+    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  test('that never tell deposits of ranges reads the blocks one by one', async () => {
+    meddle = withLogs((logs, ofBlock) => (ofBlock ? logs : logs.filter(({ topics: [first] }) => first !== deposit)))
+    expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
+  })
+
+  test('that have pruned the deposits of old blocks tells no facts without them', async () => {
+    meddle = withLogs((logs) => logs.filter(({ topics: [first] }) => first !== deposit))
     const lines: string[] = []
     const reading = (async () => {
-      const options = {
-        ...optionsOf(jsonOf(proxy.url)),
-        retry: { firstMilliseconds: 2, maxMilliseconds: 20, faultTimes },
-      }
-      for await (const facts of chainFeed(options, null).facts) lines.push(...facts.map((fact) => JSON.stringify(fact)))
+      const retry = { firstMilliseconds: 2, maxMilliseconds: 20, faultTimes }
+      const { facts } = chainFeed({ ...optionsOf(jsonOf(proxy.url)), retry }, null)
+      for await (const some of facts) lines.push(...some.map((fact) => JSON.stringify(fact)))
     })()
-    await expect(reading).rejects.toThrow(reason)
+    await expect(reading).rejects.toThrow(/left out logs of block \d+/)
     expect(lines).toEqual(right.slice(0, lines.length))
   })
 

@@ -10,6 +10,8 @@ import type { LateVault, VaultFault } from './set-aside.ts'
 /** Maximum number of retries where logs and contracts disagree. */
 const maxRereads = 5
 const rereadSeconds = 1
+/** Retries from which on the logs of old blocks are read one by one: some nodes cut answers about ranges off. */
+const rereadsInRanges = 3
 
 /** Vaults that are read together, and the block to resume from. */
 export interface Stage {
@@ -77,10 +79,11 @@ async function* readOn(
   read: typeof readSeconds,
 ): AsyncGenerator<StageSecond, boolean> {
   const config = { ...options.config, vaults: [...progress.vaults] }
+  const readsSingly = progress.rereads >= rereadsInRanges
   const onRead = (block: number): void => {
     if (block > progress.readTo) Object.assign(progress, { readTo: block, rereads: 0 })
   }
-  for await (const { start, facts, faults } of read({ ...options, config, onRead }, progress.from)) {
+  for await (const { start, facts, faults } of read({ ...options, config, onRead, readsSingly }, progress.from)) {
     if (start.ts <= progress.lastTs) continue
     leaveOut(faults, start, onFault)
     const vaults = progress.vaults.filter(({ address }) => !faults.has(address))

@@ -11,16 +11,15 @@ import type { Rpc } from './rpc.ts'
 
 const firstBlocks = 1_000
 const maxBlocks = 10_000
-
 /**
  * Number of newest blocks that are read one by one: behind one URL, a node that lags silently omits their logs from a
  * range. No node that can serve the newest final block lags further.
  */
 export const singleBlocks = 64
-
+/** Maximum number of blocks that are read at once, each by itself. */
+const maxSingles = 256
 /** Number of these blocks that are read at once where the newest logs are sought: most are of one of the newest. */
 const singlesAtOnce = 8
-
 /** After so many answers a width is tried that was refused before. */
 const answersBeforeTrial = 50
 /** An outage of a provider, which @ponder/utils mistakes for a range that is too wide. */
@@ -29,6 +28,8 @@ const outageText = 'no backend is currently healthy'
 /** Adapts the number of blocks in a log request to the limits of the nodes. */
 export class RangeWidth {
   blocks: number
+  /** Whether answers about ranges are complete: some nodes cut long ones off without an error. */
+  isTrusted = true
   /** Upper limit of the width: after a refusal, the last reduced width. */
   #ceiling: number
   #most: number
@@ -70,20 +71,16 @@ export class RangeWidth {
     return isRefused && this.blocks < requested
   }
 
-  /**
-   * Reduces the width for good, to an eighth, after an answer that lacked logs: some nodes cut long answers off.
-   * @param requested number of blocks of the request
-   * @returns false where the width was one block
-   */
-  distrust(requested: number): boolean {
-    const lacking = Math.min(this.blocks, requested)
-    this.#most = Math.max(1, Math.floor(lacking / 8))
-    this.blocks = this.#ceiling = this.#most
-    return lacking > 1
+  /** Reads the logs of each block by its hash from now on; returns false where this was so already. */
+  distrust(): boolean {
+    const wasTrusted = this.isTrusted
+    this.isTrusted = false
+    this.#most = this.#ceiling = this.blocks = firstBlocks
+    return wasTrusted
   }
 }
 
-/** Reads the logs in a range of final blocks that match any of these filters; the newest blocks one by one. */
+/** Reads the logs in a range of final blocks that match any of these filters; the newest ones one by one. */
 export async function readHistory(
   rpc: Rpc,
   filters: readonly LogFilter[],
@@ -91,7 +88,7 @@ export async function readHistory(
   to: number,
   width = new RangeWidth(),
 ): Promise<ChainLog[]> {
-  const single = firstSingle(rpc, from, to)
+  const single = width.isTrusted ? firstSingle(rpc, from, to) : from
   const found = await Promise.all([
     readSingly(rpc, filters, single, to),
     ...filters.map((filter) => readOne(rpc, filter, from, single - 1, width)),
@@ -130,9 +127,12 @@ async function readSingly(rpc: Rpc, filters: readonly LogFilter[], from: number,
   // Filters may have thousands of topics.
   const keyOf = (filter: LogFilter): string => createHash('sha256').update(JSON.stringify(filter)).digest('base64')
   const keyed = filters.map((filter) => ({ filter, key: keyOf(filter) }))
-  const headers = await readLinkedHeaders(rpc, from, to)
-  const found = await Promise.all(headers.map((header) => readBlock(rpc, keyed, header)))
-  return sortLogs(found.flat())
+  const found: ChainLog[] = []
+  for (let at = from; at <= to; at += maxSingles) {
+    const headers = await readLinkedHeaders(rpc, at, Math.min(to, at + maxSingles - 1))
+    found.push(...(await Promise.all(headers.map((header) => readBlock(rpc, keyed, header)))).flat())
+  }
+  return sortLogs(found)
 }
 
 interface KeyedFilter {
