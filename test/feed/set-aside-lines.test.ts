@@ -96,10 +96,12 @@ describe('lines that were set aside, in a file that grows,', () => {
     await applyFile()
     await applyOther(strategy('two'))
     await appendFile(feed, feedText(marksOf(vaultA, 100)))
-    const killed = await fileSource(feed, await stored())
+    const position = await stored()
+    const killed = await fileSource(feed, position)
     const isKilled = true
     await apply({ source: inPieces(killed, [feedText([strategy('one'), ...aside.slice(0, 3)]).length], isKilled) })
     expect(await points()).toBe(2)
+    expect(await stored()).toEqual(position)
     expect(await applyFile()).toEqual([8, 4, 0])
   })
 
