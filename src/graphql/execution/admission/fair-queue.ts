@@ -9,6 +9,10 @@ interface Client<Entry> {
   size: number
 }
 
+type MayServe<Entry> = (client: string, next: Entry) => boolean
+
+const always = (): boolean => true
+
 /** Returns the first item of the greatest number; undefined if there is none. */
 function maxBy<Item>(items: Iterable<Item>, numberOf: (item: Item) => number): Item | undefined {
   let greatest: Item | undefined
@@ -73,32 +77,18 @@ export class FairQueue<Entry> {
    * Returns the next entry, in time linear to the number of clients that are passed over; undefined if there is none.
    * @param mayServe returns whether a client, by its network or sender, may be served with its next entry; without it each may
    */
-  peek(mayServe: (client: string, entry: Entry) => boolean = () => true): Entry | undefined {
-    for (const [name, { senders }] of this.#clients) {
-      const [entries] = senders.values()
-      const [entry] = entries ?? []
-      if (entry !== undefined && mayServe(name, entry)) return entry
-    }
-    return undefined
-  }
-
-  /** Removes and returns the next entry, and moves its sender, and its client, to the end. */
-  take(): Entry | undefined {
-    const next = this.#nextSender()
-    return next === undefined ? undefined : this.takeOf(next)
+  peek(mayServe: MayServe<Entry> = always): Entry | undefined {
+    return this.#next(mayServe)?.entry
   }
 
   /**
-   * Removes and returns the next entry of the first client that may take its turn, in time linear to the number of clients
-   * before it; undefined if there is none.
-   * @param mayTake by the name of the network, or of the sender outside any network
+   * Removes and returns the next entry, and moves its sender, and its client, to the end. Clients that are passed over keep
+   * their places.
+   * @param mayServe as for `peek`
    */
-  takeWhere(mayTake: (client: string) => boolean): Entry | undefined {
-    for (const [name, { senders }] of this.#clients) {
-      const [next] = senders.keys()
-      if (next !== undefined && mayTake(name)) return this.takeOf(next)
-    }
-    return undefined
+  take(mayServe: MayServe<Entry> = always): Entry | undefined {
+    const next = this.#next(mayServe)
+    return next === undefined ? undefined : this.takeOf(next.sender)
   }
 
   /** Removes and returns the next entry of a sender, and moves the sender, and its client, to the end. */
@@ -139,8 +129,12 @@ export class FairQueue<Entry> {
     return this.#clients.get(this.#clientOf(sender))?.senders.get(sender)
   }
 
-  #nextSender(): string | undefined {
-    const [client] = this.#clients.values()
-    return client?.senders.keys().next().value
+  #next(mayServe: MayServe<Entry>): { readonly sender: string; readonly entry: Entry } | undefined {
+    for (const [name, { senders }] of this.#clients) {
+      const [first] = senders
+      const entry = first?.[1].values().next().value
+      if (first !== undefined && entry !== undefined && mayServe(name, entry)) return { sender: first[0], entry }
+    }
+    return undefined
   }
 }

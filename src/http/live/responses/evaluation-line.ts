@@ -57,7 +57,7 @@ export class EvaluationLine {
       client = name
       return this.#runningOf.hasRoom(name, 1)
     }
-    for (let next = this.#waiting.takeWhere(mayTake); next !== undefined; next = this.#waiting.takeWhere(mayTake)) {
+    for (let next = this.#waiting.take(mayTake); next !== undefined; next = this.#waiting.take(mayTake)) {
       if (next.isWanted()) return this.#run(next, client)
       next.giveUp(new EvaluationRefused('The client has left.'))
     }
