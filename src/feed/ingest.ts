@@ -1,6 +1,5 @@
 import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
-import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, clockOf, parseBatch } from './batch.ts'
 import { beginningOf, countOutcomes, moveTo, newRun, recordNewest, reopened, type Run, type Summary } from './run.ts'
@@ -11,6 +10,7 @@ import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
 import { advanceState, CommitsLost } from './position/feed-position.ts'
+import { readProgress } from './position/vault-progress.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
@@ -63,10 +63,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
     for (let next: Run | null = run; next !== null; next = await ingestSource(options, run)) {
       run = next
       run.source.onEnd?.(async (end) => recorder?.atEnd(end))
-      run.source.useProgress?.(async (addresses) => {
-        const read = (): Promise<VaultProgress[]> => readVaultProgress(database, addresses)
-        return (await retryDuringOutage(read, options.outageObserver, options.signal)) ?? []
-      })
+      run.source.useProgress?.((addresses) => readProgress(options, run, addresses))
     }
     return run.summary
   } finally {

@@ -181,6 +181,49 @@ describeOnChain('a chain that is followed while its database', () => {
     })
   })
 
+  test('falls back between the read of what another file has applied, and the first batch, reads again what that lacks', async () => {
+    const real = await emptyDatabase()
+    await applyChain(real, json)
+    const copy = await readTables(real)
+    await deposits(2)
+    await applyChain(real, json)
+    const { database, beforeNext } = fallingBack(real)
+    // The first transaction reads the progress of the vaults.
+    beforeNext(() =>
+      Promise.resolve(
+        beforeNext(async () => {
+          await empty(real)
+          await fillTables(real, copy)
+        }),
+      ),
+    )
+    const other = {
+      ...json,
+      strategies: [
+        ...(json['strategies'] as object[]),
+        { id: 'two', ts: 1_700_000_000, name: 'Two', tagline: 'T', description: 'D' },
+      ],
+    }
+    const stopping = new AbortController()
+    const { signal } = stopping
+    const chain = { file: 'other.json', config: configOf(other) }
+    const source = await followedChain({ database: real, chain, log, signal, onLastingFault: () => undefined })
+    const reopened: (FeedPosition | null)[] = []
+    const running = ingest({ database, source, signal, onReopen: (stored) => void reopened.push(stored) })
+    const whole = await createDatabase()
+    await applyChain(whole, other)
+    await hasAll(real)
+    const blockIn = async (of: Database): Promise<number | undefined> =>
+      (await readFeedPosition(of.prisma, chainName(chain.config)))?.byte
+    const wanted = await blockIn(whole)
+    await eventually(async () => expect(await blockIn(real)).toBe(wanted))
+    expect(await dumpReadModel(real)).toEqual(await dumpReadModel(whole))
+    expect(reopened).toEqual([null])
+    stopping.abort()
+    await running
+    await whole.close()
+  })
+
   describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('fails over', () => {
     let other: OwnPostgreSql
     beforeAll(async () => {

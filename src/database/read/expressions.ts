@@ -28,3 +28,9 @@ export function hexOf<const Bytes extends string>(bytes: Bytes): `'0x' || encode
 export function bytesOf(text: string): string {
   return `decode(substr(${text}, 3), 'hex')`
 }
+
+/**
+ * SQL condition on a stored position of a feed: it is one in a chain, whose fingerprint begins with a block hash. That of a file
+ * has digests of 22 characters.
+ */
+export const isChainPosition = `fingerprint ~ '^0x[0-9a-f]{64}( |$)'`

@@ -1,12 +1,10 @@
 import type { Database, Statement } from '../database.ts'
-
-/** Recognises a position in a chain, whose fingerprint is a block hash; in a file, the fingerprint has digests of 22 characters. */
-const isChain = `fingerprint ~ '^0x[0-9a-f]{64}$'`
+import { isChainPosition } from './expressions.ts'
 
 const feeds: Statement = {
   name: 'feeds',
-  text: `select name, line::float8 as lines, case when ${isChain} then null else byte::float8 end as bytes,
-      case when ${isChain} then greatest(byte, block_number)::float8 end as block, newest_fact_at::float8 as "newestFactAt",
+  text: `select name, line::float8 as lines, case when ${isChainPosition} then null else byte::float8 end as bytes,
+      case when ${isChainPosition} then greatest(byte, block_number)::float8 end as block, newest_fact_at::float8 as "newestFactAt",
       read_until::float8 as "readUntil"
     from feed order by name collate "C"`,
 }

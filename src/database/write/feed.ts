@@ -1,5 +1,6 @@
 import type { Database, Statement, Transaction } from '../database.ts'
 import type { PrismaClient } from '../prisma/generated/client/client.ts'
+import { isChainPosition } from '../read/expressions.ts'
 import { insertSet, selectList, updateSet } from './sets.ts'
 
 /** Position in a feed up to which its lines are handled: applied, skipped or set aside. */
@@ -108,7 +109,7 @@ export function saveNewestFact(transaction: Transaction, name: string, newestTs:
 
 const newestFact: Statement = {
   name: 'newest_fact_by_clock',
-  text: 'select max(newest_fact_at)::float8 as newest from feed where block_number is null',
+  text: `select max(newest_fact_at)::float8 as newest from feed where not ${isChainPosition}`,
 }
 
 /**

@@ -28,6 +28,11 @@ export interface ExpectedState {
   readonly newest: readonly Fact[]
   /** Version of the last commit of parallel writers; absent where `newest` has facts of a later commit, which proves this one. */
   readonly version?: string
+  /**
+   * Version of the newest commit when the source read the progress of vaults, by which it leaves facts out; absent where it has
+   * not, and where `newest` has facts of a later commit.
+   */
+  readonly progressVersion?: string
 }
 
 /** Returns whether a run has processed facts that a loss could affect. */
@@ -36,10 +41,14 @@ export function hasHandled({ handled, version }: ExpectedState): boolean {
 }
 
 /**
- * Returns whether a loss could affect a run. A run that started at the beginning of its source and found only bad lines
- * has nothing to lose, wherever another run of the feed moves the position.
+ * Returns whether a loss could affect a run. A run that started at the beginning of its source, left nothing out and found only
+ * bad lines has nothing to lose, wherever another run of the feed moves the position.
  */
 export function mayLose(expected: ExpectedState): boolean {
+  return expected.progressVersion !== undefined || mayLosePosition(expected)
+}
+
+function mayLosePosition(expected: ExpectedState): boolean {
   return expected.startsAfter !== undefined || hasHandled(expected)
 }
 
@@ -64,8 +73,13 @@ export function advanceState(
     lastPosition,
     handled: handled.length > 0 ? handled : expected.handled,
     newest: newest.length > 0 ? newest : expected.newest,
-    ...(newest.length === 0 && expected.version !== undefined && { version: expected.version }),
+    ...(newest.length === 0 && versionsOf(expected)),
   }
+}
+
+/** Returns the commits that a state names, without keys for those that it does not. */
+function versionsOf({ version, progressVersion }: ExpectedState): Pick<ExpectedState, 'version' | 'progressVersion'> {
+  return { ...(version !== undefined && { version }), ...(progressVersion !== undefined && { progressVersion }) }
 }
 
 interface StoredState {
@@ -89,8 +103,11 @@ export async function requireExpectedState(
   expected: ExpectedState | undefined,
   { stored, position, areKnown, hasCommit }: StoredState,
 ): Promise<void> {
-  if (expected === undefined || !mayLose(expected)) return
-  const { lastPosition, version } = expected
+  if (expected === undefined) return
+  const { lastPosition, version, progressVersion } = expected
+  // Facts that were left out may come from other feeds: no position covers them.
+  if (progressVersion !== undefined && !(await hasCommit(progressVersion))) throw new CommitsLost(stored)
+  if (!mayLosePosition(expected)) return
   const evidence = [...new Set([...expected.newest, ...expected.handled])]
   const reached = [lastPosition, position].filter((one) => one !== undefined)
   // Where no position covers the facts handled last, several batches have one position, which proves none of them.

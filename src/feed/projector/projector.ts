@@ -76,9 +76,9 @@ export async function requireApplied(
   if (!mayLose(expected)) return
   await database.transaction(async (transaction) => {
     const stored = await lockFeedPosition(transaction, feed)
-    // A run that has applied nothing yet has lost nothing where another run is ahead of it.
-    if (!hasHandled(expected) && (stored?.line ?? 0) > (expected.lastPosition?.line ?? 0)) return
-    await requireExpectedState(expected, {
+    // A run that has applied nothing yet has no position to lose where another run is ahead of it.
+    const isBehind = !hasHandled(expected) && (stored?.line ?? 0) > (expected.lastPosition?.line ?? 0)
+    await requireExpectedState(isBehind ? { ...expected, startsAfter: undefined } : expected, {
       stored,
       position: undefined,
       areKnown: (some) => areKnown(transaction, some),

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { encodePosition } from '../../../src/chain/progress/chain-position.ts'
 import { ClockBehind } from '../../../src/feed/errors.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { apply, deposit, mark, midnight, opened, strategy, vaultA } from '../../support/world.ts'
@@ -125,8 +126,10 @@ describe("a clock that is more than a day behind the database's newest fact", ()
     expect(written).toHaveLength(1)
   })
 
-  test('is not one that only the block times of a chain are ahead of', async () => {
-    await database.prisma.feed.updateMany({ data: { blockNumber: 1, blockHash: '0x1', blockTimestamp: midnight } })
+  test('is not one that only the block times of a chain are ahead of, also before its end was reached once', async () => {
+    const block = { number: 1, hash: `0x${'ab'.repeat(32)}` } as const
+    const { fingerprint } = encodePosition(1, { block, late: [], skipsApplied: false })
+    await database.prisma.feed.updateMany({ data: { fingerprint } })
     expect(await apply(database, next, { nowSeconds: () => 0, rejects })).toMatchObject({ rejected: { mark: 2 } })
   })
 })

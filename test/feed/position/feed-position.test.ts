@@ -55,3 +55,25 @@ describe('the commits of writers side by side are proved', () => {
     expect(await isAccepted(after('applied'), false, true)).toBe(false)
   })
 })
+
+describe('facts that a source left out because they were applied', () => {
+  const beginning: ExpectedState = { startsAfter: undefined, lastPosition: undefined, handled: [], newest: [] }
+  const left: ExpectedState = { ...beginning, progressVersion: '5.ab' }
+  const unmoved: ExpectedState = { ...left, startsAfter: position(3), lastPosition: position(3) }
+
+  test.each([
+    ['by a source at its beginning', left],
+    ['by one whose position is as it was', unmoved],
+    ['before known ones', advanceState(unmoved, position(3), [line], [{ status: 'skipped', kind: 'mark' } as never])],
+  ])('%s, are proved by the newest commit of then', async (_how, expected) => {
+    expect(mayLose(expected)).toBe(true)
+    expect(await isAccepted(expected, true, true)).toBe(true)
+    expect(await isAccepted(expected, true, false)).toBe(false)
+  })
+
+  test('are proved by new facts, when that commit is forgotten', async () => {
+    const applied = advanceState(left, position(9), [line], [{ status: 'applied', kind: 'mark' } as never])
+    expect(await isAccepted(applied, true, false)).toBe(true)
+    expect(await isAccepted(applied, false, true)).toBe(false)
+  })
+})

@@ -7,6 +7,7 @@ import { probeMilliseconds } from '../../../src/limits.ts'
 import { createMetricsReader } from '../../../src/cli/metrics-reader.ts'
 import { createLog } from '../../../src/cli/log.ts'
 import { type Gateway, serve } from '../../../src/cli/commands/serve.ts'
+import { encodePosition } from '../../../src/chain/progress/chain-position.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { saveReadUntil } from '../../../src/database/write/feed.ts'
@@ -401,7 +402,8 @@ function chainSource(name: string, block: number): FactSource {
   async function* facts(): AsyncGenerator<readonly FactInput[]> {
     yield await Promise.resolve([strategy('on chain', midnight)])
   }
-  const position = { line: 1, byte: block, fingerprint: `0x${'ab'.repeat(32)}` }
+  const hash = `0x${'ab'.repeat(32)}` as const
+  const position = encodePosition(1, { block: { number: block, hash }, late: [], skipsApplied: false })
   return { name, start: { line: 0, byte: 0 }, facts: facts(), positionAfter: () => position }
 }
 

@@ -1,4 +1,5 @@
-import type { Database } from '../../database.ts'
+import type { Database, Statement } from '../../database.ts'
+import { hexOf } from '../../read/expressions.ts'
 
 /** How far the facts of a vault have been applied. */
 export interface VaultProgress {
@@ -17,31 +18,46 @@ export interface AppliedEvent {
   readonly logIndex: number
 }
 
+/** Progress of vaults at one moment. */
+export interface ProgressRead {
+  readonly vaults: readonly VaultProgress[]
+  /** The newest commit at that moment; null before the first. */
+  readonly version: string | null
+}
+
+/** One statement, so that rows and version are of one snapshot. The left join keeps the version where there are no vaults. */
+const progressAmong: Statement = {
+  name: 'vault_progress',
+  text: `select head.version, vault.address, vault.updated_at::float8 as ts, point.mark_digest is not null as "isMarked",
+      rows.events
+    from (select (select version from data_head) as version) as head
+      left join vault on vault.address = any($1::text[])
+      left join equity_point as point on point.vault_id = vault.id and point.ts = vault.updated_at
+      left join lateral (
+        select json_agg(json_build_object('txHash', ${hexOf('tx_hash')}, 'logIndex', log_index)) as events from ledger_row
+        where ledger_row.vault_id = vault.id and ledger_row.ts = vault.updated_at and point.mark_digest is null
+      ) as rows on true`,
+}
+
+interface ProgressRow {
+  readonly version: string | null
+  /** Null where none of the vaults has facts. */
+  readonly address: string | null
+  readonly ts: number
+  readonly isMarked: boolean
+  readonly events: readonly AppliedEvent[] | null
+}
+
 /** Reads how far vaults have been applied; those without facts are left out. */
 export async function readVaultProgress(
-  { prisma }: Pick<Database, 'prisma'>,
+  database: Pick<Database, 'transaction'>,
   addresses: readonly string[],
-): Promise<VaultProgress[]> {
-  const vaults = await prisma.vault.findMany({
-    where: { address: { in: [...addresses] } },
-    select: { id: true, address: true, updatedAt: true },
-  })
-  const marks = await prisma.equityPoint.findMany({
-    where: { OR: vaults.map(({ id, updatedAt }) => ({ vaultId: id, ts: updatedAt })) },
-    select: { vaultId: true, markDigest: true },
-  })
-  const marked = new Set(marks.flatMap(({ vaultId, markDigest }) => (markDigest === null ? [] : [vaultId])))
-  const waiting = vaults.filter(({ id }) => !marked.has(id))
-  const rows = await prisma.ledgerRow.findMany({
-    where: { OR: waiting.map(({ id, updatedAt }) => ({ vaultId: id, ts: updatedAt })) },
-    select: { vaultId: true, txHash: true, logIndex: true },
-  })
-  return vaults.map(({ id, address, updatedAt }) => ({
-    address,
-    ts: Number(updatedAt),
-    isMarked: marked.has(id),
-    events: rows
-      .filter(({ vaultId }) => vaultId === id)
-      .map(({ txHash, logIndex }) => ({ txHash: `0x${Buffer.from(txHash).toString('hex')}`, logIndex })),
-  }))
+): Promise<ProgressRead> {
+  const rows = await database.transaction((transaction) =>
+    transaction.query<ProgressRow>(progressAmong, [[...addresses]]),
+  )
+  const vaults = rows.flatMap(({ address, ts, isMarked, events }) =>
+    address === null ? [] : [{ address, ts, isMarked, events: events ?? [] }],
+  )
+  return { vaults, version: rows[0]?.version ?? null }
 }
