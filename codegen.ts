@@ -11,7 +11,7 @@ import * as operations from '@graphql-codegen/typescript-operations'
 import { parse, printSchema } from 'graphql'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { schema } from './src/graphql/schema/schema.ts'
-import { openapi } from './src/rest/openapi.ts'
+import { openapi } from './src/rest/openapi/document.ts'
 
 const operationsFolder = 'src/rest/operations'
 const explorerOperations = 'src/web/operations'
@@ -81,5 +81,5 @@ async function typedDocumentsOf(files: readonly string[], scalars: Record<string
 
 async function clientTypes(): Promise<string> {
   const types = astToString(await openapiTypes(JSON.parse(JSON.stringify(openapi)) as OpenAPI3))
-  return `// Written by npm run codegen from src/rest/openapi.ts.\n${types}`
+  return `// Written by npm run codegen from src/rest/openapi/document.ts.\n${types}`
 }

@@ -1,4 +1,5 @@
-import { type TextResponse, retryLater } from '../rest/problem.ts'
+import { retryLater } from '../rest/problem.ts'
+import type { TextResponse } from '../rest/text-response.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import { isGraphql } from './graphql/path.ts'
 import { asGraphqlError } from './graphql/refusals.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { charactersAtOnce } from '../limits.ts'
-import { exampleOf, type Schema } from './schemas.ts'
+import { exampleOf, type Schema } from './openapi/schemas.ts'
 
 /** Matches the numbers in the JSON text of flat objects; never within a string, where quotes are escaped. */
 const numbers = /"(\w+)":(-?\d[\d.eE+-]*)/g

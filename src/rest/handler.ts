@@ -1,6 +1,7 @@
 import { csvOfList } from './csv.ts'
 import { BadParameter, readParameters } from './parameters.ts'
-import { type TextResponse, problem, retryLater } from './problem.ts'
+import { problem, retryLater } from './problem.ts'
+import type { TextResponse } from './text-response.ts'
 import type { Route, RouteDocument } from './route.ts'
 import { routes } from './routes.ts'
 

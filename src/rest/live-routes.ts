@@ -1,7 +1,7 @@
 import { maxStreamVaults } from '../limits/live.ts'
 import { LiveEventsDocument } from './documents.generated.ts'
 import { addressesParameter, cursor, eventTypesParameter, type Parameter } from './parameters.ts'
-import { address, ledgerRow, object, type Schema, snapshot } from './schemas.ts'
+import { address, ledgerRow, object, type Schema, snapshot } from './openapi/schemas.ts'
 import type { RouteDocument } from './route.ts'
 import { enumText } from './enum-text.ts'
 

@@ -1,5 +1,5 @@
 import { EventType } from './documents.generated.ts'
-import * as schemas from './schemas.ts'
+import * as schemas from './openapi/schemas.ts'
 import { enumTexts } from './enum-text.ts'
 
 /** A query parameter with a value that is not valid. */

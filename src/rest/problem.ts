@@ -1,3 +1,5 @@
+import type { TextResponse } from './text-response.ts'
+
 /** Kinds of problems by code, with HTTP status and title. */
 export const problems = {
   BAD_REQUEST: { status: 400, title: 'The request can not be read' },
@@ -24,19 +26,6 @@ export const problems = {
 } as const
 /** Code of a kind of problem. */
 export type ProblemCode = keyof typeof problems
-
-/** A response as text, before it is encoded as bytes. */
-export interface TextResponse {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  /** Value of Cache-Control, instead of `no-cache`. */
-  readonly cacheControl?: string
-  /** Whether edge caches may store the response and send it to other clients. */
-  readonly isForEdges?: boolean
-  /** Whether caches may reuse the response without validation, although clients may demand a newer data version. */
-  readonly isReusable?: boolean
-}
 
 /**
  * Creates a problem response.

@@ -1,7 +1,7 @@
 import type { TypedDocumentString } from './documents.generated.ts'
 import type { Parameter } from './parameters.ts'
 import type { ProblemCode } from './problem.ts'
-import type { Schema } from './schemas.ts'
+import type { Schema } from './openapi/schemas.ts'
 import { enumText } from './enum-text.ts'
 
 /** A fixed document, and the part of its data that is the body of a route. The executor names it `FixedDocument`. */

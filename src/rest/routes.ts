@@ -18,7 +18,7 @@ import {
   strategy,
   universeAsset,
   universePair,
-} from './schemas.ts'
+} from './openapi/schemas.ts'
 
 /** Schemas of path parameters, by name. */
 export const pathParameterSchemas: Readonly<Record<string, Schema>> = {

@@ -1,4 +1,4 @@
-// Written by npm run codegen from src/rest/openapi.ts.
+// Written by npm run codegen from src/rest/openapi/document.ts.
 export interface paths {
     "/vault/{address}/snapshot": {
         parameters: {

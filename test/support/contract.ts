@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { sharedHeaders } from '../../src/http/middleware/cors.ts'
-import { openapi } from '../../src/rest/openapi.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
 
 /* Holds answers to /openapi.json: what it names is there, and nothing else is. */
 

@@ -1,5 +1,5 @@
 import type { DataOrigin } from '../../graphql/execution/context.ts'
-import type { TextResponse } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 
 /** Seconds for which an edge cache may serve a stale response if the gateway fails or does not respond. */

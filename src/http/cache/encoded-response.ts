@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DataOrigin } from '../../graphql/execution/context.ts'
-import type { TextResponse } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { compress, type Encoding, encodingFor, encodings, leastCompressedBytes } from '../middleware/compression.ts'
 import type { ByteSink } from '../server/byte-sink.ts'

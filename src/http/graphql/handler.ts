@@ -4,7 +4,7 @@ import type { AdmissionControl } from '../../graphql/execution/admission/admissi
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import { admissionLimits, preparationCosts } from '../../limits.ts'
-import type { TextResponse } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import type { Exchange } from '../middleware.ts'
 import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'

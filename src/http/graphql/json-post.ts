@@ -1,6 +1,6 @@
 import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from 'graphql'
 import type { GraphQLParams } from 'graphql-yoga'
-import type { TextResponse } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'
 import { publicErrors } from '../../graphql/execution/errors.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'

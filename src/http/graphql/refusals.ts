@@ -1,6 +1,6 @@
 import { noMutation } from '../../graphql/execution/errors.ts'
 import { notAllowed } from '../../rest/handler.ts'
-import type { TextResponse } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 
 /** Methods that `/graphql` allows. */
 export const graphqlMethods = 'GET, POST, OPTIONS'

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { bodyChunks, type HttpLimits } from '../../limits.ts'
-import { type TextResponse, problem } from '../../rest/problem.ts'
+import { problem } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Middleware, PathStages } from '../middleware.ts'

@@ -1,7 +1,7 @@
 import { defaultHttpLimits } from '../../limits.ts'
 import { notAllowed } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
-import type { TextResponse } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import { methodRefused } from '../graphql/refusals.ts'
 import { originForm } from '../server/bounded-request.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { openapi } from '../../rest/openapi.ts'
+import { openapi } from '../../rest/openapi/document.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 
 const { resolve } = createRequire(import.meta.url)

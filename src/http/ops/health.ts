@@ -1,7 +1,7 @@
 import { answerReadOnly } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
-import type { TextResponse } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import { answerMetrics, encoderOfUnstored, type MetricsEndpoint } from './metrics-endpoint.ts'
 import type { PathHandler } from './own-paths.ts'
 import { metricsPath } from './probe-paths.ts'

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { notAllowed } from '../../rest/handler.ts'
-import { type TextResponse, problem, type ProblemCode } from '../../rest/problem.ts'
+import { problem, type ProblemCode } from '../../rest/problem.ts'
+import type { TextResponse } from '../../rest/text-response.ts'
 import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
 
 /** Problems by the code of Node's parse error. */

@@ -1,5 +1,6 @@
 import type { LiveLimits } from '../../../limits/live.ts'
-import { type TextResponse, problem, retryLater } from '../../../rest/problem.ts'
+import { problem, retryLater } from '../../../rest/problem.ts'
+import type { TextResponse } from '../../../rest/text-response.ts'
 import { networkOf } from '../../sender.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
 import { Budget } from '../../server/capacity/budget.ts'

@@ -1,6 +1,7 @@
 import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
-import { type TextResponse, retryLater } from '../../../rest/problem.ts'
+import { retryLater } from '../../../rest/problem.ts'
+import type { TextResponse } from '../../../rest/text-response.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'

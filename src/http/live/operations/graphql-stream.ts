@@ -3,7 +3,8 @@ import { GraphQLError } from 'graphql'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { preparationCosts } from '../../../limits.ts'
 import { type LiveLimits, maxStreamVaults } from '../../../limits/live.ts'
-import { type TextResponse, problem } from '../../../rest/problem.ts'
+import { problem } from '../../../rest/problem.ts'
+import type { TextResponse } from '../../../rest/text-response.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, formatGraphqlResult } from '../../graphql/json-post.ts'
 import { graphqlPath } from '../../graphql/path.ts'
@@ -201,14 +202,9 @@ function keyOf({ query, operationName }: SentOperation, { variables }: CheckedSu
 /** Answers an operation that is not a subscription with one event. */
 async function asEvents(exchange: Exchange, next: Handler): Promise<HandlerResponse> {
   const { request } = exchange
+  const { method, path, target, query, httpVersion, rawHeaders, remoteAddress } = request
   const asJson = {
-    method: request.method,
-    path: request.path,
-    target: request.target,
-    query: request.query,
-    httpVersion: request.httpVersion,
-    rawHeaders: request.rawHeaders,
-    remoteAddress: request.remoteAddress,
+    ...{ method, path, target, query, httpVersion, rawHeaders, remoteAddress },
     header: (name: string) => (name === 'accept' ? eventMediaType : request.header(name)),
     headerRecord: () => ({ ...request.headerRecord(), accept: eventMediaType }),
   }

@@ -6,7 +6,7 @@ import type { PreparedDocument } from '../../../graphql/execution/operation-cach
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
 import type { FixedDocument } from '../../../graphql/execution/executor.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
-import type { TextResponse } from '../../../rest/problem.ts'
+import type { TextResponse } from '../../../rest/text-response.ts'
 import { formatGraphqlResult } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
 import { liveSender } from '../responses/evaluate.ts'

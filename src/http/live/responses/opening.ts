@@ -1,4 +1,5 @@
-import { type TextResponse, retryLater } from '../../../rest/problem.ts'
+import { retryLater } from '../../../rest/problem.ts'
+import type { TextResponse } from '../../../rest/text-response.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import type { StreamSlot } from '../delivery/live-connections.ts'

@@ -11,12 +11,12 @@ import {
   rateLimitHeaders,
   streamHeaders,
 } from './headers.ts'
-import { csvContent } from './csv.ts'
-import { type LiveRoute, liveRoutes } from './live-routes.ts'
-import { problems, type ProblemCode } from './problem.ts'
+import { csvContent } from '../csv.ts'
+import { type LiveRoute, liveRoutes } from '../live-routes.ts'
+import { problems, type ProblemCode } from '../problem.ts'
 import { type DocumentedRoute, type Refusal, refusals } from './refusals.ts'
-import { pathParameterNames, type Route, tags } from './route.ts'
-import { pathParameterSchemas, routes } from './routes.ts'
+import { pathParameterNames, type Route, tags } from '../route.ts'
+import { pathParameterSchemas, routes } from '../routes.ts'
 import { exampleOf, integer, list, object, type Schema, text } from './schemas.ts'
 
 const problemSchema: Schema = {

@@ -1,6 +1,6 @@
-import { maxUnixTime } from '../limits.ts'
-import { AssetCategory, EventType, VaultStatus } from './documents.generated.ts'
-import { enumTexts } from './enum-text.ts'
+import { maxUnixTime } from '../../limits.ts'
+import { AssetCategory, EventType, VaultStatus } from '../documents.generated.ts'
+import { enumTexts } from '../enum-text.ts'
 
 /** The subset of JSON Schema 2020-12 that the interface uses; OpenAPI 3.1 includes it. */
 export interface Schema {

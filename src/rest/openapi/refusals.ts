@@ -1,6 +1,6 @@
 import type { Headers } from './headers.ts'
-import { problem, type ProblemCode } from './problem.ts'
-import { pathParameterNames } from './route.ts'
+import { problem, type ProblemCode } from '../problem.ts'
+import { pathParameterNames } from '../route.ts'
 import { type Schema, text } from './schemas.ts'
 
 /** The parts of a route, of data or of a stream, on which its documented problems depend. */
