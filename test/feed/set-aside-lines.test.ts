@@ -90,6 +90,15 @@ describe('lines that were set aside, in a file that grows,', () => {
     expect(await applyFile()).toEqual([1, 18, 0])
   })
 
+  test('remain so where their vault is opened by a later batch, and has no other facts', async () => {
+    const before = [strategy('one'), early, opened(vaultA, 'one')]
+    await writeFile(feed, feedText(before))
+    expect(await applyFile()).toEqual([2, 0, 1])
+    await appendFile(feed, feedText(marksOf(vaultA, 1)))
+    const source = inPieces(await fileSource(feed, await stored()), [feedText(before.slice(0, 2)).length])
+    expect(await apply({ source })).toEqual([5, 2, 1])
+  })
+
   test('are applied in order by runs that are killed, and by the next one', async () => {
     const aside = [opened(vaultA, 'two'), ...marksOf(vaultA, 1)]
     await writeFile(feed, feedText([strategy('one'), ...aside]))

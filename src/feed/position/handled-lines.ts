@@ -11,6 +11,13 @@ export interface HandledPart {
   readonly bytes: number
   /** Position of the feed in the database when the source was opened; null where nothing was applied. */
   readonly storedBefore: FeedPosition | null
+  /** Addresses of the vaults that its lines open. */
+  readonly opened: ReadonlySet<string>
+}
+
+/** Returns the part of a source of which nothing is known to have been handled. */
+export function noHandledPart(stored: FeedPosition | null): HandledPart {
+  return { bytes: 0, storedBefore: stored, opened: new Set() }
 }
 
 /**
@@ -44,17 +51,21 @@ export class HandledLines {
   readonly #end: number
   readonly #readBefore: NewestTimes
   readonly #readNow = new Map<string, number>()
-  /** The vaults that the batch opens. */
   readonly #opened: ReadonlySet<string>
+  /** The vaults that the batch opens. */
+  readonly #openedNow: ReadonlySet<string>
 
   /**
    * @param end of the handled lines, in bytes of the decompressed feed
    * @param readBefore of the handled lines before the batch
+   * @param opened addresses of the vaults that the handled lines open, as far as these were known when the source was opened
+   * @param facts of the batch
    */
-  constructor(end: number, readBefore: NewestTimes, facts: readonly Fact[]) {
+  constructor(end: number, readBefore: NewestTimes, opened: ReadonlySet<string>, facts: readonly Fact[]) {
     this.#end = end
     this.#readBefore = readBefore
-    this.#opened = new Set(facts.flatMap((fact) => (fact.kind === 'vault' ? [fact.vault] : [])))
+    this.#opened = opened
+    this.#openedNow = new Set(facts.flatMap((fact) => (fact.kind === 'vault' ? [fact.vault] : [])))
   }
 
   /** Returns whether the line before a position was handled. */
@@ -76,7 +87,7 @@ export class HandledLines {
     const newest = this.#newestOf(fact.vault)
     if (newest !== undefined) return vault.updatedAt > newest
     // It is opened by a line that follows, or by another feed.
-    return hasFacts(vault) || this.#opened.has(fact.vault)
+    return hasFacts(vault) || this.#opened.has(fact.vault) || this.#openedNow.has(fact.vault)
   }
 
   #newestOf(vault: string): number | undefined {

@@ -99,7 +99,8 @@ async function applyInTransaction(
   ])
   const positions = batch.map((line) => line.position)
   const end = handledEnd(handledPart, stored, expected?.lastPosition, positions)
-  const handledLines = end > 0 ? new HandledLines(end, newestRead, factsOf(batch)) : null
+  const opened = handledPart?.opened ?? new Set()
+  const handledLines = end > 0 ? new HandledLines(end, newestRead, opened, factsOf(batch)) : null
   const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)
   await requireExpectedState(expected, {

@@ -3,10 +3,10 @@ import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
 import { maxLineBytes } from '../fact/parse.ts'
-import type { HandledPart } from '../position/handled-lines.ts'
-import { decompress, noProgress } from './decompress.ts'
+import { type HandledPart, noHandledPart } from '../position/handled-lines.ts'
 import { isBlank, type LineStart } from './lines.ts'
-import { isGzipFile, readBytes } from './open-file.ts'
+import { contentsOf, isGzipFile, readBytes } from './open-file.ts'
+import { readOpenedVaults } from './opened-vaults.ts'
 import { isLastLineOnly, PrefixDigest } from './prefix-digest.ts'
 
 /** Start of reading a file, with the position that it continues from; without one it is the beginning. */
@@ -27,8 +27,21 @@ export function atBeginning(): FileStart {
 }
 
 /** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
-export function atBeginningAgain(stored: FeedPosition): FileStart {
-  return { ...atBeginning(), handledPart: { bytes: stored.byte, storedBefore: stored } }
+async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
+  return { ...atBeginning(), handledPart: await handledPartUpTo(handle, stored.byte, stored) }
+}
+
+/**
+ * Returns the part of a file that has been handled.
+ * @param bytes end of the part in bytes of the decompressed feed
+ * @param stored position of the feed in the database
+ */
+export async function handledPartUpTo(
+  handle: FileHandle,
+  bytes: number,
+  stored: FeedPosition | null,
+): Promise<HandledPart> {
+  return { bytes, storedBefore: stored, opened: await readOpenedVaults(handle, bytes) }
 }
 
 /**
@@ -70,10 +83,10 @@ export async function endsAt(handle: FileHandle, position: FeedPosition, signal?
  * @param stored position of the feed in the database
  */
 export async function handledPartOf(handle: FileHandle, stored: FeedPosition | null): Promise<HandledPart> {
-  if (stored === null || isLastLineOnly(stored.fingerprint)) return { bytes: 0, storedBefore: stored }
+  if (stored === null || isLastLineOnly(stored.fingerprint)) return noHandledPart(stored)
   const handled = await readApplied(handle, stored, undefined)
   const isFollowed = handled?.hasMore === true && (await hasLinesAfter(handle, stored.byte))
-  return { bytes: isFollowed ? stored.byte : 0, storedBefore: stored }
+  return isFollowed ? handledPartUpTo(handle, stored.byte, stored) : noHandledPart(stored)
 }
 
 /** Tells whether a file, uncompressed or gzipped, has anything but blank lines after an offset. */
@@ -118,23 +131,27 @@ export async function startOf(
   signal?: AbortSignal,
 ): Promise<FileStart> {
   const before = stored === null ? null : await readApplied(handle, stored, signal)
-  const handledPart = { bytes: 0, storedBefore: stored }
+  const handledPart = noHandledPart(stored)
   if (stored === null || before === null) return { ...atBeginning(), handledPart }
   // A last line without newline may have been incomplete: it is read again, with the others. A gzipped file cannot grow.
   const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
-  if (!isWhole) return { ...atBeginningAgain(stored), holdsApplied: true }
+  if (!isWhole) return { ...(await atBeginningAgain(handle, stored)), holdsApplied: true }
   return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true, handledPart }
+}
+
+/** Returns the start of a file at a stored position that it holds; the beginning where another run has moved the position there. */
+export async function unlessAhead(
+  from: FileStart,
+  handle: FileHandle,
+  stored: FeedPosition,
+  handledLine: number,
+): Promise<FileStart> {
+  return isAhead(stored, handledLine) ? atBeginningAgain(handle, stored) : from
 }
 
 /** Tells whether a position is after the last processed line. */
 export function isAhead(position: FeedPosition | null, handledLine: number): boolean {
   return position !== null && position.line > handledLine
-}
-
-/** Yields the contents of an open file, uncompressed or gzipped, which stays open. */
-export async function* contentsOf(handle: FileHandle): AsyncGenerator<Buffer> {
-  const bytes = readBytes(handle)
-  yield* (await isGzipFile(handle)) ? decompress(bytes, 'The file', noProgress(null)) : bytes
 }
 
 interface AppliedPart {

@@ -7,14 +7,13 @@ import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {
   atBeginning,
-  atBeginningAgain,
   beginsLike,
   containsPosition,
   extendsBeyond,
   type FileStart,
-  isAhead,
   isFrom,
   startOf,
+  unlessAhead,
 } from './file-position.ts'
 import { type FollowedPath, growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
@@ -168,7 +167,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       file.finished.add(await fileVersion(handle))
       const left = { handle, beganAfter, bytesRead: isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes }
       const opened = { handle: successor, earlier: left, beganAfter: position, successors: others }
-      const start = detours.afterDetour(successor, await startOf(successor, position, signal), position)
+      const start = await detours.afterDetour(successor, await startOf(successor, position, signal), position)
       return followed({ ...file, ...opened }, start)
     },
     reopen: (position, handledLine) => reopened(file, growing.takeSuccessors(), position, handledLine),
@@ -198,7 +197,7 @@ async function reopened(
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
-      return followed({ ...file, successors }, isAhead(position, handledLine) ? atBeginningAgain(position) : from)
+      return followed({ ...file, successors }, await unlessAhead(from, handle, position, handledLine))
   }
   const isOfEarlier = await isFrom(earlier, position)
   const isOfNext = await containsPosition(successors[0] ?? null, position)

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
-import type { FileStart } from '../file-position.ts'
+import { type FileStart, handledPartUpTo } from '../file-position.ts'
 
 /** Detours take at most this part of the time, however often lines come late. */
 const maxPart = 1 / 20
@@ -40,11 +40,10 @@ export class Detours {
    * Returns the start of a file, with the part that was read before it was left for a detour, if it was.
    * @param stored position of the feed in the database
    */
-  afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): FileStart {
+  async afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): Promise<FileStart> {
     const bytes = this.#readBytes.get(file)
-    return bytes === undefined || start.start.byte > 0
-      ? start
-      : { ...start, handledPart: { bytes, storedBefore: stored } }
+    if (bytes === undefined || start.start.byte > 0) return start
+    return { ...start, handledPart: await handledPartUpTo(file, bytes, stored) }
   }
 
   /** Ends the detour, if there is one: the file that was left has been read to its end again. */
