@@ -156,6 +156,25 @@ describe('after a failover that has lost commits, lines that were handled are no
     expect(await points(standby)).toBe(15)
     await standby.close()
   })
+
+  test('except for those that could overtake facts that were lost', async () => {
+    const opening = [strategy('two'), mark(vaultB, midnight + 1_000, '7'), opened(vaultB, 'one'), ...marksOf(vaultB, 1)]
+    await appendFile(feed, feedText(opening))
+    await applyFile()
+    await applyFile({ database: standby })
+    await appendFile(feed, feedText(marksOf(vaultB, 100)))
+    await applyFile()
+    await appendFile(feed, feedText(marksOf(vaultB, 200)))
+    const batches = [texts.join('').length + feedText(opening.slice(0, 1)).length, feedText(opening.slice(1, 3)).length]
+    const source = inPieces(await fileSource(feed, await stored()), batches)
+    let transactions = 0
+    const failing: Database = {
+      ...database,
+      transaction: (work) => (transactions++ === 0 ? database : standby).transaction(work),
+    }
+    expect(await apply({ source, database: failing })).toEqual([10, 24, 1])
+    await standby.close()
+  })
 })
 
 test('a line that another process has set aside meanwhile remains so, though its vault is opened by now', async () => {

@@ -1,6 +1,7 @@
 import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import type { Fact } from '../fact/fact.ts'
+import { CommitsLost } from './feed-position.ts'
 
 /**
  * The part of a source that earlier runs of the feed have handled, where lines follow it that none has: a fact there that is not
@@ -28,6 +29,8 @@ export function noHandledPart(stored: FeedPosition | null): HandledPart {
  * @param lastPosition the last position that the run saw
  * @param positions the positions after the lines of the batch
  * @returns 0 where that is not known
+ * @throws {CommitsLost} when the position is before the end of the part: some of its lines count as handled no more, and the source
+ *   must be compared with the position again
  */
 export function handledEnd(
   part: HandledPart | undefined,
@@ -35,9 +38,14 @@ export function handledEnd(
   lastPosition: FeedPosition | null | undefined,
   positions: readonly FeedPosition[],
 ): number {
-  if (part === undefined || stored === null) return 0
-  if (isSamePosition(part.storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return part.bytes
-  return positions.some((one) => one.byte === stored.byte && isSamePosition(one, stored)) ? stored.byte : 0
+  if (part === undefined) return 0
+  const { bytes, storedBefore } = part
+  if (stored !== null) {
+    if (isSamePosition(storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return bytes
+    if (positions.some((one) => one.byte === stored.byte && isSamePosition(one, stored))) return stored.byte
+  }
+  if ((stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
+  return 0
 }
 
 /** Times of the newest known facts of vaults, in Unix seconds, by address. */
