@@ -228,6 +228,33 @@ describe('a followed file that is read again from its beginning leaves aside wha
   })
 })
 
+test.each([
+  ['shorter', 1],
+  ['longer', 20],
+])('after late lines of a %s file the position moves on to the next one, also for a restart', async (_how, count) => {
+  const lines = [strategy('one'), early, opened(vaultA, 'one'), ...marksOf(vaultA, 1)]
+  const follow = async (signal: AbortSignal): Promise<number[]> =>
+    apply({ source: await followedSource(feed, await stored(), signal), signal })
+  const [first, second] = [new AbortController(), new AbortController()]
+  await writeFile(feed, feedText(Array.from({ length: count }, (_, at) => strategy(`early-${at}`))))
+  const following = follow(first.signal)
+  await vi.waitFor(async () => expect(await stored()).not.toBeNull(), { timeout: 30_000 })
+  await link(feed, `${feed}.1`)
+  await writeFile(`${feed}.new`, feedText(lines))
+  await rename(`${feed}.new`, feed)
+  await vi.waitFor(async () => expect(await points()).toBe(5), { timeout: 30_000 })
+  await appendFile(`${feed}.1`, feedText([strategy('late')]))
+  await vi.waitFor(async () => expect((await stored())?.line).toBe(count + 1), { timeout: 30_000 })
+  await vi.waitFor(async () => expect((await stored())?.byte).toBe(feedText(lines).length), { timeout: 30_000 })
+  first.abort()
+  await following
+  await appendFile(feed, feedText(marksOf(vaultA, 100)))
+  const restarted = follow(second.signal)
+  await vi.waitFor(async () => expect(await points()).toBe(10), { timeout: 30_000 })
+  second.abort()
+  await restarted
+})
+
 /**
  * Returns a source that comes in pieces, each a batch.
  * @param sizes of the pieces before the last one, in bytes

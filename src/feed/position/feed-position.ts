@@ -122,8 +122,17 @@ export async function requireExpectedState(
  * Returns whether a batch stores its position. A run that starts before the stored position skips known facts and does
  * not move it; new facts there mean that the feed has other contents, whose position counts from then on. At the stored
  * offset, a different fingerprint means that bytes before it have changed: the new fingerprint is stored.
+ * @param handledEnd end of the lines of the source that were handled before, in bytes; 0 where that is unknown. A position before it
+ *   is not stored, though facts that were set aside may be applied there; one from there on is, also where the stored position is
+ *   in the file before, which may be longer
  */
-export function movesPosition(stored: FeedPosition | null, position: FeedPosition, hasApplied: boolean): boolean {
+export function movesPosition(
+  stored: FeedPosition | null,
+  position: FeedPosition,
+  hasApplied: boolean,
+  handledEnd = 0,
+): boolean {
   if (isSamePosition(stored, position)) return false
+  if (handledEnd > 0) return position.byte >= handledEnd
   return stored === null || hasApplied || position.byte >= stored.byte
 }

@@ -112,9 +112,8 @@ async function applyInTransaction(
   const nonce = commitNonce()
   await saveChanges(transaction, projection, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
-  // What was set aside, and is applied now, moves it nowhere: the lines up to there were handled.
-  const isNew = position !== undefined && position.byte > end
-  const moved = isNew && movesPosition(stored, position, hasApplied) ? position : null
+  const isMoved = position !== undefined && movesPosition(stored, position, hasApplied, end)
+  const moved = isMoved ? position : null
   if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
   const newestSeen = newestFactTime(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
