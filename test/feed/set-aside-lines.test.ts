@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { appendFile, link, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -253,6 +254,34 @@ test.each([
   await vi.waitFor(async () => expect(await points()).toBe(10), { timeout: 30_000 })
   second.abort()
   await restarted
+})
+
+test('a file that was changed in place while late lines of the one before it were read has no handled lines', async () => {
+  const lines = (newest: number): string =>
+    feedText([strategy('one'), opened(vaultA, 'one'), ...marksOf(vaultA, 1), mark(vaultA, midnight + newest, '9')])
+  const ending = new AbortController()
+  const ignore = (): void => undefined
+  const watcher: PathWatcher = {
+    onMissing: ignore,
+    onFound: ignore,
+    onOtherFile: ignore,
+    onRotated: ignore,
+    onLeft: ignore,
+    onChangedInPlace: ignore,
+    onGzipEnd: ignore,
+    onLateLines: () => writeFileSync(feed, lines(20)),
+  }
+  await writeFile(feed, feedText([strategy('zero')]))
+  const following = apply({ source: await followedSource(feed, null, ending.signal, watcher), signal: ending.signal })
+  await vi.waitFor(async () => expect(await stored()).not.toBeNull(), { timeout: 30_000 })
+  await link(feed, `${feed}.1`)
+  await writeFile(`${feed}.new`, lines(10))
+  await rename(`${feed}.new`, feed)
+  await vi.waitFor(async () => expect(await points()).toBe(6), { timeout: 30_000 })
+  await appendFile(`${feed}.1`, feedText([strategy('late')]))
+  await vi.waitFor(async () => expect(await points()).toBe(7), { timeout: 30_000 })
+  ending.abort()
+  expect((await following)[2]).toBe(0)
 })
 
 /**

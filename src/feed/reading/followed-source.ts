@@ -153,7 +153,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       if (ending === 'late lines' && earlier !== null) {
         watcher?.onLateLines()
-        detours.begin(handle, from.prefix.bytes)
+        detours.begin(handle, from.prefix)
         const back = { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
         return {
           ...(await followed(back, await startOf(earlier.handle, beganAfter ?? null, signal))),

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
-import { type FileStart, handledPartUpTo } from '../file-position.ts'
+import { containsPosition, type FileStart, handledPartUpTo } from '../file-position.ts'
+import type { PrefixDigest } from '../prefix-digest.ts'
 
 /** Detours take at most this part of the time, however often lines come late. */
 const maxPart = 1 / 20
@@ -13,7 +14,7 @@ export class Detours {
   #begunMilliseconds: number | null = null
   #nextMilliseconds = 0
   readonly #hadLast = new WeakSet<FileHandle>()
-  readonly #readBytes = new WeakMap<FileHandle, number>()
+  readonly #left = new WeakMap<FileHandle, FeedPosition>()
 
   /** Tells whether a file may be left for the one before it. */
   mayBegin(): boolean {
@@ -29,21 +30,21 @@ export class Detours {
 
   /**
    * Begins a detour.
-   * @param readBytes end of the part of the file that was read, in bytes of the decompressed feed
+   * @param prefix digest of everything that was read of the file
    */
-  begin(file: FileHandle, readBytes: number): void {
+  begin(file: FileHandle, prefix: PrefixDigest): void {
     this.#begunMilliseconds = performance.now()
-    this.#readBytes.set(file, readBytes)
+    this.#left.set(file, { line: 0, byte: prefix.bytes, fingerprint: prefix.fingerprint() })
   }
 
   /**
-   * Returns the start of a file, with the part that was read before it was left for a detour, if it was.
+   * Returns the start of a file, with the part that was read before it was left for a detour, if it was, and has not changed since.
    * @param stored position of the feed in the database
    */
   async afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): Promise<FileStart> {
-    const bytes = this.#readBytes.get(file)
-    if (bytes === undefined || start.start.byte > 0) return start
-    return { ...start, handledPart: await handledPartUpTo(file, bytes, stored) }
+    const left = this.#left.get(file) ?? null
+    if (left === null || start.start.byte > 0 || !(await containsPosition(file, left))) return start
+    return { ...start, handledPart: await handledPartUpTo(file, left.byte, stored) }
   }
 
   /** Ends the detour, if there is one: the file that was left has been read to its end again. */
