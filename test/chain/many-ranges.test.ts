@@ -132,7 +132,16 @@ test('an exit of a vault does not sort all positions that the vault has ever had
   const holdings = new Holdings(venues, kinds, new Set([vault]), [...closed, foreign, ...open])
   const logs = open.map(({ id }, index) => {
     const txHash = numberToHex(index, { size: 32 })
-    return { address: pool, topics: [], data: numberToHex(Number(id)), block, blockHash: hash, txHash, logIndex: index }
+    return {
+      address: pool,
+      topics: [],
+      data: numberToHex(Number(id)),
+      block,
+      blockHash: hash,
+      txHash,
+      txIndex: 0,
+      logIndex: index,
+    }
   })
   reads = 0
   const { events } = holdings.applyLogs(logs)

@@ -1,5 +1,5 @@
 import { type Address, getAddress } from 'viem'
-import type { ChainLog } from '../rpc/block.ts'
+import { type ChainLog, compareLogs } from '../rpc/block.ts'
 import type { VaultConfig } from '../config.ts'
 import type { Segment } from '../follow.ts'
 import { groupBy } from '../rpc/arrays.ts'
@@ -155,7 +155,7 @@ function readLogsOf(
   const ofPositions = holdings.applyLogs(logs)
   // An address can hold positions before its vault is created.
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
-  const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)
+  const events = [...ofVaults, ...ofThere].sort((a, b) => compareLogs(a.log, b.log))
   const minting = new Set(ofVaults.filter(({ change }) => change.kind === 'minted').map(({ vault }) => vault))
   const others = ofVaults.filter(({ change }) => change.kind !== 'minted').map(({ vault }) => vault)
   const touched = new Set([...others, ...ofPositions.touched])

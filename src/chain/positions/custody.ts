@@ -2,7 +2,7 @@ import { type Address, zeroAddress } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { aboutVault } from '../progress/set-aside.ts'
 import { groupBy } from '../rpc/arrays.ts'
-import type { ChainLog, Header } from '../rpc/block.ts'
+import { type ChainLog, compareLogs, type Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -75,9 +75,9 @@ async function isInCustody(state: BlockState, venues: Venues, id: string, custod
 }
 
 /** Returns whether a position is transferred after a log in the same block. */
-function isMovedAgain(id: string, { block, logIndex }: ChainLog, logs: readonly ChainLog[], venues: Venues): boolean {
+function isMovedAgain(id: string, move: ChainLog, logs: readonly ChainLog[], venues: Venues): boolean {
   return logs.some((log) => {
-    const change = log.block === block && log.logIndex > logIndex ? venues.readLog(log) : null
+    const change = log.block === move.block && compareLogs(log, move) > 0 ? venues.readLog(log) : null
     return change?.kind === 'moved' && change.id === id
   })
 }

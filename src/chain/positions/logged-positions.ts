@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
 import { forEachYielding, groupBy } from '../rpc/arrays.ts'
-import type { ChainLog, Header } from '../rpc/block.ts'
+import { type ChainLog, compareLogs, type Header } from '../rpc/block.ts'
 import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -100,7 +100,7 @@ export async function findChanged(
   const undo = (log: ChainLog): void => {
     const change = venues.readLog(log)
     const arrival = change === null ? undefined : sought.get(change.id)
-    if (change?.kind !== 'modified' || arrival === undefined || !isLater(log, arrival)) return
+    if (change?.kind !== 'modified' || arrival === undefined || compareLogs(log, arrival) <= 0) return
     const { id } = change
     const liquidity = (liquidities.get(id) ?? 0n) - change.liquidity
     liquidities.set(id, liquidity)
@@ -118,8 +118,4 @@ export async function findChanged(
     for (const [id, arrival] of sought) if (arrival.block >= from) sought.delete(id)
   }
   return changed
-}
-
-function isLater(log: ChainLog, than: ChainLog): boolean {
-  return log.block > than.block || (log.block === than.block && log.logIndex > than.logIndex)
 }

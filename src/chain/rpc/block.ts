@@ -20,6 +20,8 @@ export interface ChainLog {
   readonly block: number
   readonly blockHash: Hex
   readonly txHash: Hex
+  /** Place of its transaction in the block; 0 where the node does not tell it. */
+  readonly txIndex: number
   readonly logIndex: number
 }
 
@@ -65,7 +67,12 @@ export function keyOfLog({ blockHash, txHash, logIndex }: ChainLog): string {
 /** Sorts logs and removes duplicates: a log may match two filters, and some nodes return one twice. */
 export function sortLogs(logs: readonly ChainLog[]): ChainLog[] {
   const once = new Map(logs.map((log) => [keyOfLog(log), log]))
-  return [...once.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
+  return [...once.values()].sort(compareLogs)
+}
+
+/** Compares logs by their order in the chain: by transaction first, because some nodes number the logs of each one anew. */
+export function compareLogs(a: ChainLog, b: ChainLog): number {
+  return a.block - b.block || a.txIndex - b.txIndex || a.logIndex - b.logIndex
 }
 
 function readLog(value: unknown): ChainLog {
@@ -79,6 +86,7 @@ function readLog(value: unknown): ChainLog {
     block: readQuantity(log['blockNumber']),
     blockHash: hex(log['blockHash'], 32),
     txHash: hex(log['transactionHash'], 32),
+    txIndex: log['transactionIndex'] == null ? 0 : readQuantity(log['transactionIndex']),
     logIndex: readQuantity(log['logIndex']),
   }
 }
