@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, type Hex } from 'viem'
+import { type Address, encodeFunctionData, type Hex, numberToHex, padHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { chainFeed } from '../../src/chain/feed.ts'
@@ -15,7 +15,16 @@ import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type RpcAnswer, startProxy } from './support/proxy.ts'
-import { chainJson, configOf, factsOf, type MarkFact, optionsOf } from './support/reading.ts'
+import {
+  chainJson,
+  configOf,
+  factsOf,
+  linesAfter,
+  linesOf,
+  type MarkFact,
+  optionsOf,
+  positionsOf,
+} from './support/reading.ts'
 
 describeOnChain('requests to deposit', () => {
   let chain: TestChain
@@ -199,6 +208,29 @@ describeOnChain('requests to deposit', () => {
     expect(asked.length).toBeGreaterThan(0)
     const addresses = vaults.map(({ address }) => address)
     expect(asked).toEqual(asked.map(() => addresses))
+  })
+  test('whose logs nodes cut off without an error remain a debt of the vault, also after a restart', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    await chain.block(vault.deposit(alice, usdc(20)))
+    for (let round = 0; round < 12; round++) {
+      const controllerOf = (at: number): Hex => padHex(numberToHex(0x1000 + 10 * round + at), { size: 20 })
+      const request = (at: number) => vault.callOf(alice, 'requestDeposit', usdc(1), controllerOf(at), alice)
+      await chain.block(...Array.from({ length: 10 }, (_, at) => request(at)))
+    }
+    await chain.mine(70)
+    const proxy = await startProxy(chain.url, async ({ method, params: [filter] }, pass) => {
+      const answer = await pass()
+      const isRange = method === 'eth_getLogs' && 'fromBlock' in (filter as object)
+      return isRange && 'result' in answer ? { result: (answer.result as unknown[]).slice(0, 100) } : answer
+    })
+    const jsonOf = (url: string) =>
+      chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], { markEveryBlocks: 4 })
+    const lines = await linesOf(jsonOf(chain.url))
+    expect(lines.at(-1)).toContain('"valueUsd":"20"')
+    expect(await linesOf(jsonOf(proxy.url))).toEqual(lines)
+    const [line, position] = [...(await positionsOf(jsonOf(chain.url)))].at(-3) ?? []
+    expect(position && (await linesAfter(jsonOf(proxy.url), position))).toEqual(lines.slice(line))
+    await proxy.close()
   })
 })
 

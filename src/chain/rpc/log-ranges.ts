@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
-import { type ChainLog, type Header, sortLogs } from './block.ts'
-import { hasBloom, mayMatch, readMatchingLogs } from './bloom.ts'
+import { type ChainLog, keyOfLog, sortLogs } from './block.ts'
+import { readMatchingLogs } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
 import { findTooLong, isRefusedForNumber } from './faults.ts'
-import { readLinkedHeaders } from './newest/linked-headers.ts'
+import { readSingly } from './newest/single-blocks.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -16,10 +15,10 @@ const maxBlocks = 10_000
  * range. No node that can serve the newest final block lags further.
  */
 export const singleBlocks = 64
-/** Maximum number of blocks that are read at once, each by itself. */
-const maxSingles = 256
 /** Number of these blocks that are read at once where the newest logs are sought: most are of one of the newest. */
 const singlesAtOnce = 8
+/** Number of logs from which on an answer may have been cut off: some nodes do so without an error. */
+const longAnswer = 100
 /** After so many answers a width is tried that was refused before. */
 const answersBeforeTrial = 50
 /** An outage of a provider, which @ponder/utils mistakes for a range that is too wide. */
@@ -69,6 +68,12 @@ export class RangeWidth {
     this.#ceiling = this.blocks
     this.#answers = 0
     return isRefused && this.blocks < requested
+  }
+
+  /** Halves the width after an answer that was cut off. */
+  halve(requested: number): void {
+    this.blocks = this.#ceiling = Math.max(1, Math.floor(requested / 2))
+    this.#answers = 0
   }
 
   /** Reads the logs of each block by its hash from now on; returns false where this was so already. */
@@ -122,47 +127,6 @@ function firstSingle(rpc: Rpc, from: number, to: number): number {
   return Math.min(Math.max(from, newest - singleBlocks + 1), to + 1)
 }
 
-/** Reads logs by block hashes, which a node without the block refuses; skips blocks that their blooms exclude. */
-async function readSingly(rpc: Rpc, filters: readonly LogFilter[], from: number, to: number): Promise<ChainLog[]> {
-  // Filters may have thousands of topics.
-  const keyOf = (filter: LogFilter): string => createHash('sha256').update(JSON.stringify(filter)).digest('base64')
-  const keyed = filters.map((filter) => ({ filter, key: keyOf(filter) }))
-  const found: ChainLog[] = []
-  for (let at = from; at <= to; at += maxSingles) {
-    const headers = await readLinkedHeaders(rpc, at, Math.min(to, at + maxSingles - 1))
-    found.push(...(await Promise.all(headers.map((header) => readBlock(rpc, keyed, header)))).flat())
-  }
-  return sortLogs(found)
-}
-
-interface KeyedFilter {
-  readonly filter: LogFilter
-  readonly key: string
-}
-
-async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], header: Header): Promise<ChainLog[]> {
-  const matching = filters.filter(({ filter }) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
-  try {
-    const found = await Promise.all(
-      matching.map(({ filter, key }) => rpc.newest.logsAt(header, key, () => readConfirmed(rpc, filter, header))),
-    )
-    return found.flat()
-  } catch (error) {
-    rpc.newest.forget(header.number)
-    throw error
-  }
-}
-
-/** Reads logs of a block; an empty answer is confirmed by the next node, since a node may have a block before its logs. */
-async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
-  let first: Node | undefined
-  const logs = await rpc.askAt(header, (node) => {
-    first = node
-    return readMatchingLogs(node, filter, header)
-  })
-  return logs.length > 0 ? logs : rpc.askAt(header, (node) => readMatchingLogs(node, filter, header), first)
-}
-
 function readNewestOf(
   rpc: Rpc,
   filter: LogFilter,
@@ -175,8 +139,11 @@ function readNewestOf(
       const from = Math.max(0, to - width.blocks + 1)
       try {
         const logs = await readIn(node, filter, from, to)
-        width.grow()
-        return { logs, from }
+        if (!(await isCutOff(node, filter, logs, from, to))) {
+          width.grow()
+          return { logs, from }
+        }
+        width.halve(to - from + 1)
       } catch (error) {
         if (!(error instanceof RequestFailed) || !width.shrink(error.cause, to - from + 1)) throw error
       }
@@ -201,8 +168,11 @@ async function readSome(node: Node, filter: LogFilter, from: number, to: number,
     const end = Math.min(from + width.blocks - 1, to)
     try {
       const logs = await readIn(node, filter, from, end)
-      width.grow()
-      return { logs, end }
+      if (!(await isCutOff(node, filter, logs, from, end))) {
+        width.grow()
+        return { logs, end }
+      }
+      width.halve(end - from + 1)
     } catch (error) {
       if (!(error instanceof RequestFailed) || !width.shrink(error.cause, end - from + 1)) throw error
     }
@@ -217,4 +187,22 @@ async function readIn(node: Node, filter: LogFilter, from: number, to: number): 
     if (from < to || !isRefusedForNumber(error)) throw error
     return readMatchingLogs(node, filter, await node.block(from))
   }
+}
+
+/** Returns whether a long answer lacks logs before its first or after its last one, by separate requests for these blocks. */
+async function isCutOff(
+  node: Node,
+  filter: LogFilter,
+  logs: readonly ChainLog[],
+  from: number,
+  to: number,
+): Promise<boolean> {
+  const [first, last] = [logs[0]?.block ?? from, logs.at(-1)?.block ?? to]
+  if (logs.length < longAnswer) return false
+  const ends = await Promise.all([
+    first > from ? readIn(node, filter, from, first) : [],
+    last < to ? readIn(node, filter, last, to) : [],
+  ])
+  const known = new Set(logs.map(keyOfLog))
+  return ends.flat().some((log) => !known.has(keyOfLog(log)))
 }

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { type ChainLog, type Header, sortLogs } from '../block.ts'
+import { hasBloom, mayMatch, readMatchingLogs } from '../bloom.ts'
+import type { LogFilter, Node } from '../node.ts'
+import type { Rpc } from '../rpc.ts'
+import { readLinkedHeaders } from './linked-headers.ts'
+
+/** Maximum number of blocks that are read at once, each by itself. */
+const maxSingles = 256
+
+/** Reads logs by block hashes, which a node without the block refuses; skips blocks that their blooms exclude. */
+export async function readSingly(
+  rpc: Rpc,
+  filters: readonly LogFilter[],
+  from: number,
+  to: number,
+): Promise<ChainLog[]> {
+  // Filters may have thousands of topics.
+  const keyOf = (filter: LogFilter): string => createHash('sha256').update(JSON.stringify(filter)).digest('base64')
+  const keyed = filters.map((filter) => ({ filter, key: keyOf(filter) }))
+  const found: ChainLog[] = []
+  for (let at = from; at <= to; at += maxSingles) {
+    const headers = await readLinkedHeaders(rpc, at, Math.min(to, at + maxSingles - 1))
+    found.push(...(await Promise.all(headers.map((header) => readBlock(rpc, keyed, header)))).flat())
+  }
+  return sortLogs(found)
+}
+
+interface KeyedFilter {
+  readonly filter: LogFilter
+  readonly key: string
+}
+
+async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], header: Header): Promise<ChainLog[]> {
+  const matching = filters.filter(({ filter }) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
+  try {
+    const found = await Promise.all(
+      matching.map(({ filter, key }) => rpc.newest.logsAt(header, key, () => readConfirmed(rpc, filter, header))),
+    )
+    return found.flat()
+  } catch (error) {
+    rpc.newest.forget(header.number)
+    throw error
+  }
+}
+
+/** Reads logs of a block; an empty answer is confirmed by the next node, since a node may have a block before its logs. */
+async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
+  let first: Node | undefined
+  const logs = await rpc.askAt(header, (node) => {
+    first = node
+    return readMatchingLogs(node, filter, header)
+  })
+  return logs.length > 0 ? logs : rpc.askAt(header, (node) => readMatchingLogs(node, filter, header), first)
+}
