@@ -1,5 +1,6 @@
 import type { Cancellation } from '../../database/cancellation.ts'
 import { ReadCancelled } from '../../database/errors.ts'
+import { admissionLimits } from '../../limits.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import { FairQueue, type NetworkOf } from './admission/fair-queue.ts'
 import type { RequestContext } from './context.ts'
@@ -21,7 +22,7 @@ export interface FallbackOptions {
 }
 
 /**
- * Maximum time of a turn, in milliseconds. An execution may wait for a connection that another one holds in a snapshot, and
+ * Maximum time of a turn of an expensive operation, in milliseconds. An execution may wait for a connection that another one holds in a snapshot, and
  * that one for its turn.
  */
 const longestTurn = 500
@@ -34,15 +35,19 @@ const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not c
 
 /**
  * The executions by graphql-js, which block the event loop: when they start, and again when they complete the values that
- * they waited for. Of each reason one runs at a time; after one that kept the event loop busy, such as introspection, the
- * next starts when that has been free for as long or longer, because other requests need several iterations. Senders take
- * turns. Admission control pauses after those that are not compiled; it would never start anything if it paused after both.
+ * they waited for. Of expensive operations one of each reason runs at a time. Cheap ones complete few values: one of each
+ * reason starts at a time, and the next does not wait for its reads, which another client may make slow. After one that kept
+ * the event loop busy, such as introspection, the next starts when that has been free for as long or longer, because other
+ * requests need several iterations. Senders take turns. Admission control pauses after those that are not compiled; it would
+ * never start anything if it paused after both.
  */
 export class FallbackQueue {
   readonly #admission: Pick<AdmissionControl, 'pause'>
   readonly #onFallback: FallbackOptions['onFallback']
   readonly #measureBusyTime: MeasureBusyTime
-  readonly #lines: Readonly<Record<FallbackReason, Line>>
+  /** The lines of cheap operations, and those of expensive ones. */
+  readonly #cheap: LineOfReason
+  readonly #expensive: LineOfReason
 
   constructor(
     admission: Pick<AdmissionControl, 'pause'>,
@@ -51,39 +56,51 @@ export class FallbackQueue {
     this.#admission = admission
     this.#onFallback = onFallback
     this.#measureBusyTime = measureBusyTime
-    this.#lines = { error: new Line(networkOf), 'not compiled': new Line(networkOf) }
+    const lines = (): LineOfReason => ({ error: new Line(networkOf), 'not compiled': new Line(networkOf) })
+    this.#cheap = lines()
+    this.#expensive = lines()
   }
 
   /**
    * Starts an execution in its sender's turn among those of its reason.
+   * @param cost query cost of the operation
    * @throws {ReadCancelled} if the signal is aborted before the execution starts
    */
   async run<Result>(
     reason: FallbackReason,
+    cost: number,
     requestContext: Pick<RequestContext, 'sender' | 'signal'>,
     execute: () => Result | Promise<Result>,
   ): Promise<Result> {
     this.#onFallback?.(reason)
-    await this.#lines[reason].turn(requestContext)
-    const busyTime = this.#measureBusyTime()
+    const isCheap = cost <= admissionLimits.cheapCost
+    const line = (isCheap ? this.#cheap : this.#expensive)[reason]
+    await line.turn(requestContext)
+    const busyTime = isCheap ? measureTime() : this.#measureBusyTime()
     const running = (async () => execute())()
-    void this.#endTurn(reason, running, busyTime)
+    const resting = isCheap ? this.#rest(reason, busyTime()) : this.#restAfter(reason, running, busyTime)
+    void resting.then(() => line.end())
     return running
   }
 
-  /** Ends a turn when the execution has ended, or has taken the longest time, and has left the event loop to others. */
-  async #endTurn(reason: FallbackReason, running: Promise<unknown>, busyTime: () => number): Promise<void> {
+  /** Rests when an execution has ended, or has taken the longest time of a turn. */
+  async #restAfter(reason: FallbackReason, running: Promise<unknown>, busyTime: () => number): Promise<void> {
     await settledWithin(running, longestTurn)
     // The text of the result is written in the iteration in which the execution has ended.
     await new Promise((resolve) => setImmediate(resolve))
-    const milliseconds = busyTime() * restFactors[reason]
-    if (milliseconds > 1) {
-      if (reason === 'not compiled') await this.#admission.pause(milliseconds)
-      else await new Promise((resolve) => setTimeout(resolve, milliseconds))
-    }
-    this.#lines[reason].end()
+    return this.#rest(reason, busyTime())
+  }
+
+  /** Leaves the event loop to others, by how long an execution kept it busy. */
+  async #rest(reason: FallbackReason, busyMilliseconds: number): Promise<void> {
+    const milliseconds = busyMilliseconds * restFactors[reason]
+    if (milliseconds <= 1) return
+    if (reason === 'not compiled') return this.#admission.pause(milliseconds)
+    await new Promise((resolve) => setTimeout(resolve, milliseconds))
   }
 }
+
+type LineOfReason = Readonly<Record<FallbackReason, Line>>
 
 function measureTime(): () => number {
   const since = performance.now()

@@ -13,6 +13,8 @@ import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits } from '../../../src/limits.ts'
 
 const one = { sender: 'one' }
+const cheap = admissionLimits.cheapCost
+const expensive = cheap + 1
 
 /** Blocks the event loop. */
 function block(milliseconds: number): void {
@@ -45,7 +47,7 @@ test('an execution waits while the event loop pauses after one that blocked it, 
   const { queue, pauses, reasons } = recording()
   const begun: number[] = []
   const run = (number: number): Promise<number> =>
-    queue.run('not compiled', one, () => {
+    queue.run('not compiled', expensive, one, () => {
       begun.push(number)
       block(5)
       return number
@@ -64,15 +66,15 @@ test('an execution waits while the event loop pauses after one that blocked it, 
 
 test('failed operations do not wait for the pause after introspection', async () => {
   const { queue } = recording()
-  await queue.run('not compiled', one, () => block(5))
-  expect(await queue.run('error', one, () => 'failed')).toBe('failed')
+  await queue.run('not compiled', expensive, one, () => block(5))
+  expect(await queue.run('error', expensive, one, () => 'failed')).toBe('failed')
 })
 
 test('failed operations that block the event loop delay the next one of them, and not admission control', async () => {
   const { queue, pauses } = recording()
   const began = performance.now()
-  await queue.run('error', one, () => block(20))
-  const nextBegan = await queue.run('error', one, () => performance.now())
+  await queue.run('error', expensive, one, () => block(20))
+  const nextBegan = await queue.run('error', expensive, one, () => performance.now())
   // Twice as long again as it blocked; a timer may fire a millisecond before its time.
   expect(nextBegan - began).toBeGreaterThan(50)
   expect(pauses).toEqual([])
@@ -81,26 +83,66 @@ test('failed operations that block the event loop delay the next one of them, an
 test('an execution keeps its turn while it waits for reads, until it has ended', async () => {
   const { queue } = recording()
   const order: string[] = []
-  const first = queue.run('error', one, async () => {
+  const first = queue.run('error', expensive, one, async () => {
     order.push('first begins')
     await iterations(20)
     order.push('first ends')
   })
-  await Promise.all([first, queue.run('error', one, () => order.push('second begins'))])
+  await Promise.all([first, queue.run('error', expensive, one, () => order.push('second begins'))])
   expect(order).toEqual(['first begins', 'first ends', 'second begins'])
 })
 
 test('an execution that waits long keeps its turn for a time only, because it may wait for the next one', async () => {
   const { queue } = recording()
   let end: () => void = () => undefined
-  const first = queue.run('error', one, () => new Promise<string>((resolve) => (end = () => resolve('first'))))
-  await queue.run('error', one, () => end())
+  const first = queue.run(
+    'error',
+    expensive,
+    one,
+    () => new Promise<string>((resolve) => (end = () => resolve('first'))),
+  )
+  await queue.run('error', expensive, one, () => end())
   expect(await first).toBe('first')
+})
+
+test('cheap operations do not wait for the reads of others, nor for expensive operations', async () => {
+  const { queue } = recording()
+  const order: string[] = []
+  let end: () => void = () => undefined
+  const reads = new Promise<void>((resolve) => (end = resolve))
+  const slow = [expensive, cheap].map((cost) =>
+    queue.run('error', cost, one, async () => {
+      await reads
+      order.push('slow')
+    }),
+  )
+  void queue.run('error', cheap, { sender: 'other' }, () => order.push('fast'))
+  await iterations(20)
+  end()
+  await Promise.all(slow)
+  expect(order).toEqual(['fast', 'slow', 'slow'])
+})
+
+test('cheap operations start one after the other, with a rest after each that blocks the event loop', async () => {
+  const { queue, pauses } = recording()
+  const begun: number[] = []
+  const run = (number: number): Promise<void> =>
+    queue.run('not compiled', cheap, one, () => {
+      begun.push(number)
+      block(5)
+    })
+  const both = [1, 2].map(run)
+  await iterations(5)
+  expect(begun).toEqual([1])
+  expect(pauses[0]?.milliseconds).toBeGreaterThanOrEqual(5)
+  pauses[0]?.end()
+  await Promise.all(both)
+  expect(begun).toEqual([1, 2])
 })
 
 test('the pause is as long as values that came later, and the text of the result, kept the event loop busy', async () => {
   const { queue, pauses } = recording()
-  await queue.run('not compiled', one, async () => {
+  await queue.run('not compiled', expensive, one, async () => {
     await iterations(2)
     block(30)
   })
@@ -114,8 +156,8 @@ test('an execution that is cancelled before its turn does not start, and delays 
   const { queue } = recording()
   const gone = new Canceller()
   const begun: string[] = []
-  const cancelled = queue.run('not compiled', { ...one, signal: gone }, () => begun.push('cancelled'))
-  const next = queue.run('not compiled', one, () => begun.push('next'))
+  const cancelled = queue.run('not compiled', expensive, { ...one, signal: gone }, () => begun.push('cancelled'))
+  const next = queue.run('not compiled', expensive, one, () => begun.push('next'))
   gone.abort()
   await expect(cancelled).rejects.toBeInstanceOf(ReadCancelled)
   await next
@@ -126,15 +168,15 @@ test('senders take turns, and those of one network as one', async () => {
   const { queue } = recording()
   const begun: string[] = []
   const senders = ['one', 'one', 'one', '2001:db8:1:1::/64', '2001:db8:1:2::/64', '2001:db8:1:2::/64', 'other']
-  await Promise.all(senders.map((sender) => queue.run('error', { sender }, () => begun.push(sender))))
+  await Promise.all(senders.map((sender) => queue.run('error', expensive, { sender }, () => begun.push(sender))))
   expect(begun.slice(0, 3)).toEqual(['one', '2001:db8:1:1::/64', 'other'])
   expect(begun).toHaveLength(senders.length)
 })
 
 test('an execution that fails rejects its own result alone', async () => {
   const { queue } = recording()
-  const failing = queue.run('error', one, () => Promise.reject(new Error('own')))
-  const next = queue.run('error', one, () => 'next')
+  const failing = queue.run('error', expensive, one, () => Promise.reject(new Error('own')))
+  const next = queue.run('error', expensive, one, () => 'next')
   await expect(failing).rejects.toThrow('own')
   expect(await next).toBe('next')
 })
