@@ -18,6 +18,8 @@ import { checkFields, checkSize, checkText, tooOftenMerged } from './query-limit
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
 export class PreparedDocument {
   readonly #tokens: number
+  /** Called after the compilation of each variant of its operations, when `bytes` has grown. */
+  onGrown: (() => void) | null = null
 
   /**
    * @param document null if the text exceeds a limit or is not GraphQL
@@ -119,7 +121,10 @@ export class OperationCache {
     const given = { schema: this.#schema, limits }
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
-      const onCompiled = (): void => this.#weigh(prepared)
+      const onCompiled = (): void => {
+        this.#weigh(prepared)
+        prepared.onGrown?.()
+      }
       const { size, cost } = costOf(node)
       const checked = { cost, sizeError: checkSize(size, limits) }
       const traits = { isCompilable, nullableVariables: nullableVariablesOf(node) }

@@ -3,8 +3,10 @@ import { parse } from 'graphql'
 import { OperationCache, PreparedDocument } from '../../../src/graphql/execution/operation-cache.ts'
 import type { AppOptions } from '../../../src/http/app.ts'
 import { StreamDocuments } from '../../../src/http/live/operations/stream-documents.ts'
-import { operationCacheLimits } from '../../../src/limits.ts'
+import { schema } from '../../../src/graphql/schema/schema.ts'
+import { defaultQueryLimits, operationCacheLimits } from '../../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { heapBytes } from '../../support/heap.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, midnight, opened, strategy } from '../../support/world.ts'
 
@@ -36,16 +38,49 @@ describe('documents of streams', () => {
     expect(documents.keep('one', other)).not.toBeNull()
   })
 
-  test('are counted with what was compiled of them meanwhile', () => {
+  test('are counted with what is compiled of them, for streams and other requests', () => {
+    const text = '{ vaults { nodes { address owner status valueUsd netUsd capitalInUsd capitalOutUsd updatedAt } } }'
+    const [compiled, prepared] = [1, 2].map(() => new OperationCache(schema, defaultQueryLimits).prepare(text))
+    compiled?.operations[0]?.compiledFor({})
+    const documents = new StreamDocuments(2 * (compiled?.bytes ?? 0))
+    const release = prepared && documents.keep('one', prepared)
+    const small = documents.keep('one', document)
+    expect(small).not.toBeNull()
+    small?.()
+    prepared?.operations[0]?.compiledFor({})
+    expect(documents.get(text)).toBe(prepared)
+    expect(documents.keep('one', document)).toBeNull()
+    release?.()
+    expect(documents.keep('one', document)).not.toBeNull()
+  })
+
+  test('that outgrow the share of their sender are not stored any longer, and leave others theirs', () => {
     const documents = new StreamDocuments(100 * document.bytes)
     let bytes = document.bytes
     const growing = Object.create(document, { bytes: { get: () => bytes } }) as PreparedDocument
-    const release = documents.keep('one', growing)
-    bytes *= 50
-    documents.weigh(growing)
-    expect(documents.keep('one', other)).toBeNull()
-    release?.()
-    expect(documents.keep('one', other)).not.toBeNull()
+    const releases = [documents.keep('one', growing), documents.keep('two', growing)]
+    bytes *= 51
+    growing.onGrown?.()
+    expect(documents.get(document.text)).toBeUndefined()
+    const again = documents.keep('two', document)
+    for (const release of releases) release?.()
+    expect(documents.get(document.text)).toBe(document)
+    again?.()
+    expect(documents.get(document.text)).toBeUndefined()
+  })
+
+  test('that are not stored any longer take no memory, though their streams are open', () => {
+    const documents = new StreamDocuments(1e12)
+    const before = heapBytes()
+    const releases = Array.from({ length: 30 }, (_, at) => {
+      const large = documentOf(`subscription S${at} { ledger { ${'cursor '.repeat(900)} } }`)
+      const release = documents.keep('one', large)
+      Object.defineProperty(large, 'bytes', { value: Infinity })
+      large.onGrown?.()
+      return release
+    })
+    expect(heapBytes() - before).toBeLessThan(2_000_000)
+    expect(releases).not.toContain(null)
   })
 })
 

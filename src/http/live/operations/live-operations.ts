@@ -75,7 +75,6 @@ export function liveOperations(
     const { errors } = prepared
     const result: ExecutionResult =
       errors.length > 0 ? { errors } : await executor.run(prepared, params, requestContext)
-    documents.weigh(prepared)
     return formatGraphqlResult(result, mediaType, requestContext)
   }
 
