@@ -107,8 +107,8 @@ export const operationCacheLimits = {
   fields: 2_000,
   /** Compiled variants of one operation: one for each body that is selected, and combination of the variables that its @skip and @include use. */
   variants: 8,
-  /** Memory of a compiled field. */
-  fieldBytes: 600,
+  fieldsOfRun: 200, // Fields of a further variant, which is compiled for one run: a millisecond.
+  fieldBytes: 600, // Memory of a compiled field.
   /** Memory of a token of a parsed document, with its part of the syntax tree. */
   tokenBytes: 600,
   /** Memory of the errors of an invalid document, which hold parts of it. */

@@ -9,6 +9,9 @@ import type { RequestContext } from './context.ts'
 export const fallbackReasons = ['error', 'not compiled'] as const
 export type FallbackReason = (typeof fallbackReasons)[number]
 
+/** The request of an execution that waits for its turn. */
+export type WaitingRequest = Pick<RequestContext, 'sender' | 'signal'>
+
 /** Starts to measure the busy time of the event loop; the returned function returns it, in milliseconds. */
 export type MeasureBusyTime = () => () => number
 
@@ -69,11 +72,27 @@ export class FallbackQueue {
   async run<Result>(
     reason: FallbackReason,
     cost: number,
-    requestContext: Pick<RequestContext, 'sender' | 'signal'>,
+    requestContext: WaitingRequest,
     execute: () => Result | Promise<Result>,
   ): Promise<Result> {
     this.#onFallback?.(reason)
-    const isCheap = cost <= admissionLimits.cheapCost
+    return this.#inTurn(reason, cost <= admissionLimits.cheapCost, requestContext, execute)
+  }
+
+  /**
+   * Compiles an operation in its sender's turn, among the cheap ones that are not compiled.
+   * @throws {ReadCancelled} if the signal is aborted before
+   */
+  compile<Result>(requestContext: WaitingRequest, compile: () => Result): Promise<Result> {
+    return this.#inTurn('not compiled', true, requestContext, compile)
+  }
+
+  async #inTurn<Result>(
+    reason: FallbackReason,
+    isCheap: boolean,
+    requestContext: WaitingRequest,
+    execute: () => Result | Promise<Result>,
+  ): Promise<Result> {
     const line = (isCheap ? this.#cheap : this.#expensive)[reason]
     await line.turn(requestContext)
     const busyTime = isCheap ? measureTime() : this.#measureBusyTime()
@@ -140,7 +159,7 @@ class Line {
    * Resolves in the sender's turn, which ends by `end`.
    * @throws {ReadCancelled}
    */
-  turn({ sender, signal }: Pick<RequestContext, 'sender' | 'signal'>): Promise<void> {
+  turn({ sender, signal }: WaitingRequest): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(sender, { signal, begin: resolve, cancel: () => reject(new ReadCancelled()) })
       this.#schedule()

@@ -18,10 +18,10 @@ import type { CompiledOperation } from './compiler/compiled-operation.ts'
 import { TooLong } from './compiler/compiled-run.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import { conditionsOf, includes } from './compiler/conditions.ts'
-import type { RequestContext, ResolverContext } from './context.ts'
+import type { ResolverContext } from './context.ts'
 import type { OperationCost } from './cost/query-cost.ts'
 import type { QueryCost } from './cost/summed-cost.ts'
-import type { FallbackQueue } from './fallback-queue.ts'
+import type { FallbackQueue, WaitingRequest } from './fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
@@ -57,8 +57,6 @@ export interface OperationTraits {
 
 /** An operation of a valid document, with its cost and its compiled variants. */
 export class PreparedOperation {
-  readonly definition: OperationDefinitionNode
-  readonly document: DocumentNode
   /** Error of the limit on depth, aliases or directives that the operation exceeds, if any. */
   readonly sizeError: GraphQLError | null
   readonly #schema: GraphQLSchema
@@ -78,16 +76,14 @@ export class PreparedOperation {
    */
   constructor(
     { schema, limits }: { readonly schema: GraphQLSchema; readonly limits: QueryLimits },
-    document: DocumentNode,
-    definition: OperationDefinitionNode,
+    readonly document: DocumentNode,
+    readonly definition: OperationDefinitionNode,
     { isCompilable, nullableVariables }: OperationTraits,
     { cost, sizeError }: CheckedCost,
     onCompiled: () => void,
   ) {
     this.#schema = schema
     this.#limits = limits
-    this.document = document
-    this.definition = definition
     this.#cost = cost
     this.sizeError = sizeError
     const conditions = conditionsOf(document, definition)
@@ -137,10 +133,11 @@ export class PreparedOperation {
     coerced: Variables,
     { variables, body, event }: RunParams,
     context: ResolverContext,
-    requestContext: Pick<RequestContext, 'sender' | 'signal'>,
+    requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
-    const compiled = this.compiledFor(coerced, body)
+    const compiled =
+      this.compiledFor(coerced, body) ?? (await this.#compiledOnce(coerced, body, requestContext, fallbacks))
     const { responseCharacters } = this.#limits
     const maxCharacters =
       event === undefined ? responseCharacters : Math.min(responseCharacters, subscriptionLimits.responseCharacters)
@@ -179,7 +176,7 @@ export class PreparedOperation {
    * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced; those of @skip and @include select the variant
    * @param body part of the data that is written separately; the data has null instead
-   * @returns null if graphql-js must execute the operation: it cannot be compiled, or has reached the limit on variants
+   * @returns null if the operation cannot be compiled, or has reached the limit on variants
    */
   compiledFor(variables: Variables, body?: BodySelection): CompiledOperation | null {
     if (this.#conditions === null) return null
@@ -188,17 +185,35 @@ export class PreparedOperation {
     const known = variants?.get(key)
     if (known !== undefined) return known
     if (this.#variantCount >= operationCacheLimits.variants) return null
-    const isIncluded = (node: Conditional): boolean => includes(node, variables)
-    const compiled = compileOperation(this.#schema, this.document, this.definition, isIncluded, body)
+    const compiled = this.#compile(variables, body, operationCacheLimits.fields)
     if (variants === undefined) this.#variants.set(body, new Map([[key, compiled]]))
     else variants.set(key, compiled)
     this.#variantCount++
     this.#onCompiled()
     return compiled
   }
+
+  /**
+   * Compiles a small operation for one run where other variants have taken all places, in its sender's turn: otherwise one client
+   * could slow down all others that send its text, by eight unusual combinations of its variables. Returns null as above.
+   */
+  async #compiledOnce(
+    variables: Variables,
+    body: BodySelection | undefined,
+    requestContext: WaitingRequest,
+    fallbacks: FallbackQueue,
+  ): Promise<CompiledOperation | null> {
+    if (this.#conditions === null || this.#variantCount < operationCacheLimits.variants) return null
+    return fallbacks.compile(requestContext, () => this.#compile(variables, body, operationCacheLimits.fieldsOfRun))
+  }
+
+  #compile(variables: Variables, body: BodySelection | undefined, maxFields: number): CompiledOperation | null {
+    const isIncluded = (node: Conditional): boolean => includes(node, variables)
+    return compileOperation(this.#schema, this.document, this.definition, isIncluded, body, maxFields)
+  }
 }
 
 /** Coerced variables, or the first error of coercion. */
 export type CoercedVariables =
-  | { readonly coerced: Readonly<Record<string, unknown>>; readonly error?: undefined }
+  | { readonly coerced: Variables; readonly error?: undefined }
   | { readonly coerced?: undefined; readonly error: GraphQLError }

@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { AdmissionControl, Ticket } from '../../../src/graphql/execution/admission/admission-control.ts'
+import { JsonText } from '../../../src/graphql/execution/compiler/json-text.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
-import { admissionLimits, defaultQueryLimits, preparationCosts } from '../../../src/limits.ts'
+import { admissionLimits, defaultQueryLimits, operationCacheLimits, preparationCosts } from '../../../src/limits.ts'
 
 type Kind = Exclude<keyof AdmissionControl, 'pause'>
 
@@ -21,7 +22,8 @@ function recording() {
     pause: () => Promise.resolve(),
   }
   const runConsistently = (): Promise<never> => Promise.resolve({ data: {} } as never)
-  return { executor: createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently }), asked }
+  const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently })
+  return { executor, admission, asked }
 }
 
 const requestContext = { report: String, sender: 'one' }
@@ -92,4 +94,48 @@ test('many variables are coerced after admission, few at once', async () => {
   // The list is a value too.
   expect(await admitted(fewest - 1)).toEqual([])
   expect(await admitted(fewest)).toEqual([(fewest + 1) * preparationCosts.variableValue])
+})
+
+describe('an operation with more combinations of its conditions than have places', () => {
+  const names = ['a', 'b', 'c', 'd']
+  const combinations = Array.from({ length: 16 }, (_, bits) =>
+    Object.fromEntries(names.map((name, at) => [name, ((bits >> at) & 1) === 1])),
+  )
+
+  /** Runs each combination with so many fields beside the conditions; returns how many graphql-js executed, and the results. */
+  async function runAll(fields: number): Promise<{ fallbacks: number; isCompiled: boolean[] }> {
+    const onFallback = vi.fn()
+    const { admission } = recording()
+    const executor = createExecutor({
+      schema,
+      limits: { ...defaultQueryLimits, aliases: 1_000 },
+      admission,
+      runConsistently: (_, execute) => execute({} as never),
+      onFallback,
+    })
+    const conditional = names.map((name) => `${name}: __typename @include(if: $${name})`)
+    const others = Array.from({ length: fields }, (_, at) => `x${at}: __typename`)
+    const query = `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) { ${[...conditional, ...others].join(' ')} }`
+    const prepared = await executor.prepare(query, requestContext)
+    const isCompiled: boolean[] = []
+    for (const variables of combinations) {
+      const { data, errors } = await executor.run(prepared, { variables }, requestContext)
+      expect(errors).toBeUndefined()
+      isCompiled.push(data instanceof JsonText)
+    }
+    return { fallbacks: onFallback.mock.calls.length, isCompiled }
+  }
+
+  test('is compiled for each, if it is small', async () => {
+    expect(await runAll(1)).toEqual({ fallbacks: 0, isCompiled: combinations.map(() => true) })
+  })
+
+  test('is executed by graphql-js for the others, if it is large', async () => {
+    const { variants, fieldsOfRun } = operationCacheLimits
+    const isCompiled = combinations.map((_, at) => at < variants)
+    expect(await runAll(fieldsOfRun)).toEqual({
+      fallbacks: combinations.length - variants,
+      isCompiled: [...isCompiled],
+    })
+  })
 })

@@ -140,6 +140,24 @@ test('cheap operations start one after the other, with a rest after each that bl
   expect(begun).toEqual([1, 2])
 })
 
+test('compilations for one run take turns with cheap operations, and rest', async () => {
+  const { queue, pauses, reasons } = recording()
+  const begun: string[] = []
+  const compiled = queue.compile(one, () => {
+    begun.push('compiled')
+    block(5)
+    return 'variant'
+  })
+  const next = queue.run('not compiled', cheap, { sender: 'other' }, () => begun.push('other'))
+  expect(await compiled).toBe('variant')
+  await iterations(5)
+  expect(begun).toEqual(['compiled'])
+  pauses[0]?.end()
+  await next
+  expect(begun).toEqual(['compiled', 'other'])
+  expect(reasons).toEqual(['not compiled'])
+})
+
 test('the pause is as long as values that came later, and the text of the result, kept the event loop busy', async () => {
   const { queue, pauses } = recording()
   await queue.run('not compiled', expensive, one, async () => {

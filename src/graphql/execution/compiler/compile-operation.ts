@@ -36,6 +36,7 @@ const wholeData: BodySelection = { bodyPath: [], enumTextOf: (name) => name }
 /**
  * Compiles an operation of a valid document.
  * @param isIncluded whether @skip and @include include a node in the operation
+ * @param maxFields maximum number of its fields
  * @returns null for introspection, resolvers that take `info`, too many fields, and abstract types other than
  *   interfaces with `typeNameOf` among their extensions, a function from a value to the name of its type
  */
@@ -45,12 +46,13 @@ export function compileOperation(
   operation: OperationDefinitionNode,
   isIncluded: (node: Conditional) => boolean,
   body = wholeData,
+  maxFields: number = operationCacheLimits.fields,
 ): CompiledOperation | null {
   // A subscription is compiled like a query, and run once per event.
   const root = schema.getRootType(operation.operation)
   if (operation.operation === OperationTypeNode.MUTATION || root == null) return null
   try {
-    const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), body.enumTextOf)
+    const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), body.enumTextOf, maxFields)
     const write = compiler.object(root, [operation.selectionSet], body.bodyPath)
     return new CompiledOperation(compiler.fields, write)
   } catch (error) {
@@ -68,6 +70,7 @@ class Compiler {
     readonly schema: GraphQLSchema,
     readonly collect: CollectFields,
     readonly enumTextOf: BodySelection['enumTextOf'],
+    readonly maxFields: number,
   ) {}
 
   /**
@@ -118,7 +121,7 @@ class Compiler {
     pathToBody: readonly string[] | null,
   ): Omit<CompiledField, 'label'> {
     const [node] = nodes as [FieldNode]
-    if (++this.fields > operationCacheLimits.fields) throw new NotCompilable()
+    if (++this.fields > this.maxFields) throw new NotCompilable()
     if (node.name.value === '__typename') return typeNameField(parent.name, node)
     const field = parent.getFields()[node.name.value]
     if (field === undefined) throw new NotCompilable()
