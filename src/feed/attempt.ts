@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import { isConflict } from '../database/errors.ts'
 import type { Batch } from './batch.ts'
-import type { ExpectedState } from './position/feed-position.ts'
+import type { ExpectedState } from './position/expected-state.ts'
 import type { HandledPart, NewestTimes } from './position/handled-lines.ts'
 import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 import { type AppliedBatch, applyBatch } from './projector/projector.ts'

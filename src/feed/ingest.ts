@@ -9,7 +9,7 @@ import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
-import { advanceState, CommitsLost } from './position/feed-position.ts'
+import { advanceState, CommitsLost } from './position/expected-state.ts'
 import { readProgress } from './position/vault-progress.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReadUntilRecorder } from './read-until.ts'
@@ -110,7 +110,7 @@ async function applySegments(options: IngestOptions, run: Run): Promise<void> {
     const committed =
       parts === null || isHandled(run, lines)
         ? []
-        : await recorded(options, run, applyInRound(options, run, lines, parts))
+        : await withCheckpoint(options, run, applyInRound(options, run, lines, parts))
     // A failed round is applied again: what its writers have committed is known by now, and counted by its outcomes there.
     if (committed !== 'all') await applyInBatches(options, run, segment, committed)
   }
@@ -139,13 +139,17 @@ async function applyInBatches(
     next = parseBatch(run.source, lines, to)
     for (let rest: Batch | null = batch; rest !== null;) {
       const committedOfRest = committed.slice(to - rest.lines.length, to)
-      rest = await recorded(options, run, applyAsBatch(options, run, rest, committedOfRest))
+      rest = await withCheckpoint(options, run, applyAsBatch(options, run, rest, committedOfRest))
     }
   }
 }
 
-/** Adds a checkpoint when lines are applied, and reports the progress, also where a bad line ends the run. */
-async function recorded<Result>({ onProgress }: IngestOptions, run: Run, apply: Promise<Result>): Promise<Result> {
+/** Adds a checkpoint when lines are applied, and reports the progress, also where a bad line ends the run: then without one. */
+async function withCheckpoint<Result>(
+  { onProgress }: IngestOptions,
+  run: Run,
+  apply: Promise<Result>,
+): Promise<Result> {
   const { summary, checkpoints } = run
   try {
     const result = await apply

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts'
 import { type FeedReadUntil, saveReadUntil } from '../database/write/feed.ts'
-import { CommitsLost } from './position/feed-position.ts'
+import { CommitsLost } from './position/expected-state.ts'
 
 /** Interval at which the end of a source is recorded, so that a quiet feed is not reported as late. */
 const pauseMilliseconds = 10_000

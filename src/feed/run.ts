@@ -1,7 +1,7 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
-import { type ExpectedState, hasHandled } from './position/feed-position.ts'
+import { type ExpectedState, hasKnown } from './position/expected-state.ts'
 import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
@@ -34,7 +34,7 @@ export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints'
   const { startsAfter, start } = source
   return {
     source,
-    expected: { startsAfter, lastPosition: startsAfter, handled: [], newest: [] },
+    expected: { startsAfter, lastPosition: startsAfter, lastKnown: [], newest: [] },
     handledLine: start.line,
     handledByte: start.byte,
     newestRead: new Map(),
@@ -71,7 +71,7 @@ export async function reopened(
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
   // A run that has processed no facts may continue at a later position, which another run has stored.
-  const reopenedSource = await source.reopen(stored, hasHandled(expected) ? handledLine : Infinity)
+  const reopenedSource = await source.reopen(stored, hasKnown(expected) ? handledLine : Infinity)
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
   return {

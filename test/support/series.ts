@@ -1,5 +1,5 @@
 import type { Database } from '../../src/database/database.ts'
-import { savePages } from '../../src/database/write/page.ts'
+import { savePages } from '../../src/database/write/equity-page.ts'
 import { midnight } from './world.ts'
 
 /** Times of a long series: a point each minute. */

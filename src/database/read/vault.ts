@@ -5,8 +5,8 @@ import type { ModelColumns, Tables } from '../prisma/columns.ts'
 import { modelCodec } from './row-codec.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
-/** Reads the columns of a vault. */
-export const decodeVault = (c: ModelColumns<{ vault: Tables['vault'] }>): VaultRow => ({
+/** The columns of a vault: a codec calls it once to record their SQL, and then to decode each row. */
+export const columnsOfVault = (c: ModelColumns<{ vault: Tables['vault'] }>): VaultRow => ({
   address: c.raw('vault.address'),
   owner: c.raw('vault.owner'),
   chainId: c.numberOrNull('vault.chain_id'),
@@ -28,7 +28,7 @@ export const decodeVault = (c: ModelColumns<{ vault: Tables['vault'] }>): VaultR
   moment: null,
 })
 
-const vaultCodec = modelCodec(decodeVault)
+const vaultCodec = modelCodec(columnsOfVault)
 
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',

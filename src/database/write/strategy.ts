@@ -86,7 +86,7 @@ export interface ChangedDays {
 }
 
 /** How current the APR and sigma of a strategy are. */
-export interface FiguresState {
+export interface FiguresDay {
   readonly id: string
   /** The newest complete day, which is the last one of the window of the stored values; null before there is one. */
   readonly figuresDay: number | null
@@ -99,11 +99,11 @@ const figuresAmong: Statement = {
 }
 
 /** Reads how current the APR and sigma are, of given strategies and of the strategies of given vaults. */
-export function readFigures(
+export function readFiguresDays(
   transaction: Transaction,
   ids: readonly string[],
   vaults: readonly string[] = [],
-): Promise<FiguresState[]> {
+): Promise<FiguresDay[]> {
   return transaction.query(figuresAmong, [ids, vaults])
 }
 
@@ -119,14 +119,14 @@ const lockAlone: Statement = { name: 'lock_strategy', text: 'select from strateg
  */
 export async function lockStrategies(
   transaction: Transaction,
-  figures: readonly FiguresState[],
+  figures: readonly FiguresDay[],
   changed: ReadonlyMap<string, ChangedDays>,
 ): Promise<Map<string, number>> {
   if (changed.size === 0) return new Map()
   const ids = [...changed.keys()].sort()
   const before = completeDays(figures, changed)
   for (const id of ids) transaction.send(before.get(id)?.isStale === true ? lockAlone : lockShared, [id])
-  const now = completeDays(await readFigures(transaction, ids), changed)
+  const now = completeDays(await readFiguresDays(transaction, ids), changed)
   const stale = ids.filter((id) => before.get(id)?.isStale)
   if (ids.some((id) => now.get(id)?.isStale && !stale.includes(id))) {
     throw new WriteConflict('another writer has completed a day')
@@ -138,7 +138,7 @@ export async function lockStrategies(
  * Returns the newest complete day of each changed strategy, and whether its APR and sigma are outdated. A batch that completes a
  * day refreshes them, so `figuresDay` is the newest day that was complete before this batch.
  */
-function completeDays(figures: readonly FiguresState[], changed: ReadonlyMap<string, ChangedDays>) {
+function completeDays(figures: readonly FiguresDay[], changed: ReadonlyMap<string, ChangedDays>) {
   const known = new Map(figures.map(({ id, figuresDay }) => [id, figuresDay]))
   const found = new Map<string, { lastDay: number; isStale: boolean }>()
   for (const [id, { oldestDay, newestSeconds }] of changed) {

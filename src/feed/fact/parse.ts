@@ -5,7 +5,7 @@ import type { ValidationIssue } from '../errors.ts'
 import { type Fact, type FactKind, factKinds, factSchema } from './fact.ts'
 import { formatValue } from './format-value.ts'
 import { parsePlainJson } from './plain-json.ts'
-import { parseUsualLayout } from './usual-layout.ts'
+import { parseUsualKeyOrder } from './usual-key-order.ts'
 import { readUsualMark } from './usual-mark.ts'
 
 /** Maximum length of a line: longer than any real screen fact, and small enough for memory. */
@@ -25,7 +25,7 @@ export type Parsed =
 export function parseFact(bytes: Uint8Array): Parsed {
   const text = decode(bytes)
   if (text === null) return bad(null, 'the line is not UTF-8')
-  const plain = parseUsualLayout(text) ?? parsePlainJson(text)
+  const plain = parseUsualKeyOrder(text) ?? parsePlainJson(text)
   if (plain !== undefined) return checkFact(plain)
   if (hasPrototypeKey(text)) return bad('__proto__', 'is not a key of this kind of fact')
   let value: unknown

@@ -1,7 +1,7 @@
 import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import type { Fact } from '../fact/fact.ts'
-import { CommitsLost } from './feed-position.ts'
+import { CommitsLost } from './expected-state.ts'
 
 /**
  * The part of a source that earlier runs of the feed have handled, where lines follow it that none has: a fact there that is not

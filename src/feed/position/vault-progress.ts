@@ -1,5 +1,9 @@
 import type { Database } from '../../database/database.ts'
-import { type ProgressRead, readVaultProgress, type VaultProgress } from '../../database/write/vaults/vault-progress.ts'
+import {
+  type ProgressOfVaults,
+  readVaultProgress,
+  type VaultProgress,
+} from '../../database/write/vaults/vault-progress.ts'
 import { type OutageObserver, retryDuringOutage } from '../retry.ts'
 import type { Run } from '../run.ts'
 
@@ -20,7 +24,7 @@ export async function readProgress(
   run: Run,
   addresses: readonly string[],
 ): Promise<readonly VaultProgress[]> {
-  const read = (): Promise<ProgressRead> => readVaultProgress(database, addresses)
+  const read = (): Promise<ProgressOfVaults> => readVaultProgress(database, addresses)
   const { vaults = [], version = null } = (await retryDuringOutage(read, outageObserver, signal)) ?? {}
   if (vaults.length > 0 && version !== null) run.expected = { ...run.expected, progressVersion: version }
   return vaults

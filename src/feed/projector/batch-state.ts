@@ -2,7 +2,7 @@ import type { Transaction } from '../../database/database.ts'
 import { knownMarks } from '../../database/write/equity.ts'
 import { knownEvents, readNewestTallies } from '../../database/write/ledger.ts'
 import { knownOwners } from '../../database/write/vaults/owner.ts'
-import { type FiguresState, knownStrategies, readFigures } from '../../database/write/strategy.ts'
+import { type FiguresDay, knownStrategies, readFiguresDays } from '../../database/write/strategy.ts'
 import { knownScreens } from '../../database/write/universe.ts'
 import { countSmallVaults } from '../../database/write/vaults/vault-tally.ts'
 import { lockVaults, type VaultRecord } from '../../database/write/vault.ts'
@@ -17,12 +17,12 @@ import { OwnerSizes } from './owner-size.ts'
 export async function loadBatchState(
   transaction: Transaction,
   facts: readonly Fact[],
-): Promise<{ state: BatchState; figures: readonly FiguresState[] }> {
+): Promise<{ state: BatchState; figures: readonly FiguresDay[] }> {
   const [opened, owners, events] = [ofKind(facts, 'vault'), ofKind(facts, 'owner'), ofKind(facts, 'event')]
   // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
   const [known, figures, smallVaults, tallies, newIds] = await Promise.all([
     loadKnownFacts(transaction, facts),
-    readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], vaultsOf(facts)),
+    readFiguresDays(transaction, [...new Set(opened.map(({ strategy }) => strategy))], vaultsOf(facts)),
     countSmallVaults(transaction, [...new Set([...opened, ...owners].map(({ owner }) => owner))]),
     readNewestTallies(transaction, [...new Set(events.map(({ vault }) => vault))]),
     reserveVaultIds(transaction, [...new Set(opened.map(({ vault }) => vault))]),

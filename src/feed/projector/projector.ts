@@ -1,17 +1,17 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
-import type { FiguresState } from '../../database/write/strategy.ts'
+import type { FiguresDay } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import type { Fact } from '../fact/fact.ts'
 import {
   type ExpectedState,
-  hasHandled,
+  hasKnown,
   mayLose,
   movesPosition,
   requireExpectedState,
-} from '../position/feed-position.ts'
+} from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
 import { areKnown, loadBatchState } from './batch-state.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
@@ -77,7 +77,7 @@ export async function requireApplied(
   await database.transaction(async (transaction) => {
     const stored = await lockFeedPosition(transaction, feed)
     // A run that has applied nothing yet has no position to lose where another run is ahead of it.
-    const isBehind = !hasHandled(expected) && (stored?.line ?? 0) > (expected.lastPosition?.line ?? 0)
+    const isBehind = !hasKnown(expected) && (stored?.line ?? 0) > (expected.lastPosition?.line ?? 0)
     await requireExpectedState(isBehind ? { ...expected, startsAfter: undefined } : expected, {
       stored,
       position: undefined,
@@ -138,7 +138,7 @@ export function factsOf(batch: readonly BatchLine[]): Fact[] {
 export async function saveSharedRows(
   transaction: Transaction,
   projection: Projection,
-  figures: readonly FiguresState[],
+  figures: readonly FiguresDay[],
   commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
 ): Promise<boolean> {
   const { changes } = projection

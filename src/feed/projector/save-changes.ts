@@ -3,11 +3,11 @@ import { changedTags } from '../../database/commits/cache-tags.ts'
 import type { CacheTag } from '../../database/commits/change-listener.ts'
 import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { saveEvents, saveTallies } from '../../database/write/ledger.ts'
-import { savePages } from '../../database/write/page.ts'
+import { savePages } from '../../database/write/equity-page.ts'
 import { replacePositions } from '../../database/write/position.ts'
 import {
   type ChangedDays,
-  type FiguresState,
+  type FiguresDay,
   lockStrategies,
   refreshFigures,
   saveStrategies,
@@ -83,7 +83,7 @@ export async function saveChanges(
 export async function refreshStrategies(
   transaction: Transaction,
   { changes }: Projection,
-  figures: readonly FiguresState[],
+  figures: readonly FiguresDay[],
   days: readonly ChangedStrategyDay[],
 ): Promise<boolean> {
   const stale = await lockStrategies(transaction, figures, changedDays(changes))

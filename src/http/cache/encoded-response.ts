@@ -31,7 +31,7 @@ export class EncodedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Buffer
-  /** Digest of the content, the same in each content encoding; null if the response sets its own Cache-Control. */
+  /** Digest of the content, the same in each content encoding; null for 204, and where `headers` has a Cache-Control. */
   readonly etagDigest: string | null
   /** The origin of the data in the content, when the response was encoded. */
   readonly origin: Readonly<DataOrigin>

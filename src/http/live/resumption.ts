@@ -1,4 +1,4 @@
-import { parseLedgerPosition } from '../../graphql/ledger-log.ts'
+import { parseDataVersion } from '../../domain/identity/data-version.ts'
 import { versionLimits } from '../../limits.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import type { Exchange } from '../middleware.ts'
@@ -73,10 +73,10 @@ export class Resumptions {
     const requestedAt = performance.now()
     const refusal = await awaitVersion(version, sender, onDisconnect)
     if (refusal === null) return 'reached'
-    const position = parseLedgerPosition(version)
-    if (refusal.status !== 503 || position === null) return 'lost'
-    const isLost = (): boolean => versions.isProvenSince(requestedAt) && !versions.hasReached(position)
-    const isOver = (): boolean => !versions.isListening || versions.hasReached(position) || isLost()
+    const wanted = parseDataVersion(version)
+    if (refusal.status !== 503 || wanted === null) return 'lost'
+    const isLost = (): boolean => versions.isProvenSince(requestedAt) && !versions.hasReached(wanted)
+    const isOver = (): boolean => !versions.isListening || versions.hasReached(wanted) || isLost()
     await versions.waitUntil(isOver, versionLimits.waitMilliseconds, onDisconnect)
     return isLost() ? 'lost' : 'late'
   }
@@ -97,13 +97,13 @@ export class Resumptions {
 
   /** Returns whether the version in Last-Event-ID, if there is one, is not later than the newest commit notified. */
   #isReached({ request }: Exchange): boolean {
-    const position = parseLedgerPosition(request.header('last-event-id') ?? '')
-    return position === null || this.#options.versions.hasReached(position)
+    const wanted = parseDataVersion(request.header('last-event-id') ?? '')
+    return wanted === null || this.#options.versions.hasReached(wanted)
   }
 
   #hold({ request, sender }: Exchange, connection: LiveConnection, settle: Wait['settle']): void {
     const version = request.header('last-event-id') ?? ''
-    const seq = parseLedgerPosition(version)?.seq ?? 0
+    const seq = parseDataVersion(version)?.seq ?? 0
     let isOpen = true
     const wait: Wait = { version, seq, sender, settle, since: performance.now(), isOpen: () => isOpen }
     connection.onClose(() => {

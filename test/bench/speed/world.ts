@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { pagesFromPages, pagesFromPoints } from '../../../src/database/write/page.ts'
+import { pagesFromPages, pagesFromPoints } from '../../../src/database/write/equity-page.ts'
 import { encodePointState } from '../../../src/database/history/point-state.ts'
 import { curvePagesFromPages, curvePagesFromPoints } from '../../../src/database/write/curve-page.ts'
 import { Decimal } from '../../../src/domain/decimal.ts'

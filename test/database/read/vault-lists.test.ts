@@ -3,8 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
 import { allStrategies, anyVault, type Pair, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
-import { type Direction, vaultOrders, type VaultOrder } from '../../../src/database/read/vault-lists/order.ts'
-import { type PagedVaultRow, readVaultPages, type VaultPage } from '../../../src/database/read/vault-lists/page.ts'
+import { type Direction, vaultOrders, type VaultSortField } from '../../../src/database/read/vault-lists/order.ts'
+import {
+  type PagedVaultRow,
+  readVaultPages,
+  type VaultPageRequest,
+} from '../../../src/database/read/vault-lists/page.ts'
 import { type VaultStatus, vaultStatuses } from '../../../src/domain/vault.ts'
 import { fillVaultTallies } from '../../bench/speed/world.ts'
 import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
@@ -47,7 +51,7 @@ async function addVaults(database: Database): Promise<void> {
   await fillVaultTallies((sql) => runScript(database, sql))
 }
 
-const orders = Object.keys(vaultOrders) as VaultOrder[]
+const orders = Object.keys(vaultOrders) as VaultSortField[]
 const directions: readonly Direction[] = ['ASC', 'DESC']
 const everything = anyVault
 
@@ -76,7 +80,7 @@ afterAll(() => database.close())
 
 async function allVaults(): Promise<PagedVaultRow[]> {
   const all: PagedVaultRow[] = []
-  for (let after: VaultPage['after'] = null; ;) {
+  for (let after: VaultPageRequest['after'] = null; ;) {
     const page = { filter: everything, orderBy: 'ADDRESS', direction: 'ASC', first: 200, after } as const
     const rows = await readVaultPages(database, [allStrategies], page)
     all.push(...rows.slice(0, 200))
@@ -86,7 +90,7 @@ async function allVaults(): Promise<PagedVaultRow[]> {
   }
 }
 
-const sortKeys: Record<VaultOrder, (vault: PagedVaultRow) => number> = {
+const sortKeys: Record<VaultSortField, (vault: PagedVaultRow) => number> = {
   VALUE_USD: ({ valueUsd }) => Number(valueUsd),
   NET_USD: ({ netUsd }) => Number(netUsd),
   STRATEGY_DELTA_USD: ({ strategyDeltaUsd }) => Number(strategyDeltaUsd),
@@ -96,7 +100,7 @@ const sortKeys: Record<VaultOrder, (vault: PagedVaultRow) => number> = {
 }
 
 /** The vaults of a list that match a filter, in order. */
-function expected(list: string, { filter, orderBy, direction }: VaultPage): PagedVaultRow[] {
+function expected(list: string, { filter, orderBy, direction }: VaultPageRequest): PagedVaultRow[] {
   const { status, strategy: ids, owner, valueUsd } = filter
   const sign = direction === 'ASC' ? 1 : -1
   const key = sortKeys[orderBy]
@@ -180,7 +184,10 @@ describe('a page', () => {
 })
 
 /** Reads a list to its end, page by page, by cursors as clients do. */
-async function readToEnd(list: string, page: VaultPage): Promise<{ readonly found: string[]; readonly pages: number }> {
+async function readToEnd(
+  list: string,
+  page: VaultPageRequest,
+): Promise<{ readonly found: string[]; readonly pages: number }> {
   const found: string[] = []
   let pages = 0
   for (let { after } = page; ;) {
@@ -251,10 +258,14 @@ describe('a list by value, pair or venue', () => {
   })
 })
 
-const columnOf = (vault: PagedVaultRow, orderBy: VaultOrder): string =>
+const columnOf = (vault: PagedVaultRow, orderBy: VaultSortField): string =>
   orderBy === 'ADDRESS' ? vault.address : String(sortKeys[orderBy](vault))
 
-function isAfter(vault: PagedVaultRow, before: PagedVaultRow | undefined, { orderBy, direction }: VaultPage): boolean {
+function isAfter(
+  vault: PagedVaultRow,
+  before: PagedVaultRow | undefined,
+  { orderBy, direction }: VaultPageRequest,
+): boolean {
   if (before === undefined) return true
   const difference =
     sortKeys[orderBy](vault) - sortKeys[orderBy](before) ||

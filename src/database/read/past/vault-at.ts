@@ -7,7 +7,7 @@ import { dataVersion } from '../commit-log.ts'
 import type { Missing, Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
 import type { StoredMark, VaultRow } from '../rows.ts'
-import { decodeVault } from '../vault.ts'
+import { columnsOfVault } from '../vault.ts'
 import { keyAt, namedMoments, newestUpTo } from './newest.ts'
 
 /** The newest rows of each kind of a vault at a moment. */
@@ -52,7 +52,7 @@ type MomentRows = {
 
 const momentCodec = modelCodec<MomentRows, StoredMoment>((c) => ({
   key: c.key,
-  now: decodeVault(c),
+  now: columnsOfVault(c),
   since: c.numberOrNull('vault.history_since'),
   openedAt: c.number('vault.opened_at'),
   owner: c.rawOrNull('owned.owner'),

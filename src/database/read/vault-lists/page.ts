@@ -3,7 +3,7 @@ import { namedLists } from '../expressions.ts'
 import type { Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
-import { decodeVault } from '../vault.ts'
+import { columnsOfVault } from '../vault.ts'
 import { isByPool, type Scope, scopeOf, statusesOf, type VaultFilter } from './filter.ts'
 import { filterColumns, filteredInScope, filterValues } from './filtered.ts'
 import {
@@ -14,14 +14,14 @@ import {
   orderSql,
   type OrderSql,
   type VaultCursor,
-  type VaultOrder,
+  type VaultSortField,
 } from './order.ts'
 import { inScope, maxPageRows, pageExtent, parameters } from './ranges.ts'
 
-/** A page of a list of vaults. */
-export interface VaultPage {
+/** The page of a list of vaults that is requested. */
+export interface VaultPageRequest {
   readonly filter: VaultFilter
-  readonly orderBy: VaultOrder
+  readonly orderBy: VaultSortField
   readonly direction: Direction
   readonly first: number
   readonly after: VaultCursor | null
@@ -46,7 +46,7 @@ const maxLists = 8
  */
 type AccessPath = 'indexed' | 'ranged' | 'filtered'
 
-function accessPathOf({ filter, orderBy }: VaultPage): AccessPath {
+function accessPathOf({ filter, orderBy }: VaultPageRequest): AccessPath {
   if (isByPool(filter)) return 'filtered'
   if (filter.valueUsd === null) return 'indexed'
   return orderBy === 'VALUE_USD' ? 'ranged' : 'filtered'
@@ -79,7 +79,7 @@ function pageStatement(name: string, { path, scope, orderBy, direction }: PageKi
   const isFiltered = path === 'filtered'
   const { select, decode } = modelCodec<PageRows, PagedVaultRow>((c) =>
     // Object spread would create objects in dictionary mode, which are slow to read.
-    Object.assign(decodeVault(c), {
+    Object.assign(columnsOfVault(c), {
       list: c.text('list.strategy'),
       orderValue: c.raw(`vault.${sql.column}`),
       isMatch: isFiltered ? c.boolean('vault.is_match') : true,
@@ -107,7 +107,7 @@ type PageRows = {
 interface PageKind {
   readonly path: AccessPath
   readonly scope: Scope
-  readonly orderBy: VaultOrder
+  readonly orderBy: VaultSortField
   readonly direction: Direction
 }
 
@@ -128,7 +128,11 @@ function statementFor(kind: PageKind): Read {
  * @throws {RangeError} if a page is longer than 255 vaults
  * @returns the rows in order for each list, and one more where there is one, which indicates a next page
  */
-export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
+export function readVaultPages(
+  database: Reader,
+  lists: readonly string[],
+  page: VaultPageRequest,
+): Promise<PagedVaultRow[]> {
   const { filter, orderBy, direction, first } = page
   if (first >= maxPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${maxPageRows - 1}`)
   const path = accessPathOf(page)
@@ -142,7 +146,7 @@ export function readVaultPages(database: Reader, lists: readonly string[], page:
 }
 
 /** Returns the position before the page: its cursor, or the start of the wanted values. */
-function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPage): VaultCursor {
+function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPageRequest): VaultCursor {
   const first = beforeAll(orderBy, direction)
   const value = orderBy === 'VALUE_USD' ? valueUsd?.[direction === 'ASC' ? 'gte' : 'lte'] : null
   if (value == null) return after ?? first
@@ -151,7 +155,7 @@ function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPa
 }
 
 /** Returns the values of the parameters that follow the owners. */
-function restOf(path: AccessPath, { filter, orderBy, direction }: VaultPage): Value[] {
+function restOf(path: AccessPath, { filter, orderBy, direction }: VaultPageRequest): Value[] {
   if (path === 'indexed') return []
   if (path === 'filtered') return filterValues(filter)
   const end = direction === 'ASC' ? filter.valueUsd?.lte : filter.valueUsd?.gte

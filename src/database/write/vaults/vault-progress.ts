@@ -19,7 +19,7 @@ export interface AppliedEvent {
 }
 
 /** Progress of vaults at one moment. */
-export interface ProgressRead {
+export interface ProgressOfVaults {
   readonly vaults: readonly VaultProgress[]
   /** The newest commit at that moment; null before the first. */
   readonly version: string | null
@@ -52,7 +52,7 @@ interface ProgressRow {
 export async function readVaultProgress(
   database: Pick<Database, 'transaction'>,
   addresses: readonly string[],
-): Promise<ProgressRead> {
+): Promise<ProgressOfVaults> {
   const rows = await database.transaction((transaction) =>
     transaction.query<ProgressRow>(progressAmong, [[...addresses]]),
   )

@@ -1,8 +1,12 @@
 import { listLimits, maxCountedVaults } from '../../../limits.ts'
 import { countVaults } from '../../../database/read/vault-lists/count.ts'
 import { allStrategies, type VaultFilter } from '../../../database/read/vault-lists/filter.ts'
-import type { Direction as OrderDirection, VaultCursor, VaultOrder } from '../../../database/read/vault-lists/order.ts'
-import { type PagedVaultRow, readVaultPages, type VaultPage } from '../../../database/read/vault-lists/page.ts'
+import type {
+  Direction as OrderDirection,
+  VaultCursor,
+  VaultSortField,
+} from '../../../database/read/vault-lists/order.ts'
+import { type PagedVaultRow, readVaultPages, type VaultPageRequest } from '../../../database/read/vault-lists/page.ts'
 import type { VaultRow } from '../../../database/read/rows.ts'
 import { InvalidArgument } from '../../../domain/errors.ts'
 import { requireWithin } from '../arguments.ts'
@@ -13,7 +17,7 @@ import { groupRowsByKey, createLoader } from '../../execution/data-loaders.ts'
 import { VaultType } from '../vault.ts'
 import { filterOf, longReadsOfList, VaultWhere, type WhereArgument } from './vault-where.ts'
 
-const loadPage = createLoader('vault pages', async (reader, lists: readonly string[], page: VaultPage) =>
+const loadPage = createLoader('vault pages', async (reader, lists: readonly string[], page: VaultPageRequest) =>
   groupRowsByKey(lists, await readVaultPages(reader, lists, page), (vault) => vault.list),
 )
 
@@ -38,7 +42,7 @@ const VaultOrderField = builder.enumType('VaultOrderField', {
     CAPITAL_IN_USD: { description: 'Capital deposited so far, in USD.' },
     UPDATED_AT: { description: 'Time of their newest fact.' },
     ADDRESS: { description: 'Their address, by its hexadecimal digits.' },
-  } satisfies Record<VaultOrder, unknown>,
+  } satisfies Record<VaultSortField, unknown>,
 })
 
 const Direction = builder.enumType('Direction', {
@@ -80,7 +84,7 @@ interface PageArguments {
   last?: number | null | undefined
   before?: string | null | undefined
   where?: WhereArgument | null | undefined
-  orderBy: { field: VaultOrder; direction: OrderDirection }
+  orderBy: { field: VaultSortField; direction: OrderDirection }
 }
 
 async function vaultPage(context: ResolverContext, list: string, args: PageArguments): Promise<Page<VaultRow>> {
@@ -119,8 +123,8 @@ function rangeOf({ first, after, last, before }: PageArguments) {
   return { length: requireWithin('last', last, listLimits.vaults), isBackward: true, cursor: before }
 }
 
-function readCursor(argument: string, cursor: string, orderBy: VaultOrder): VaultCursor {
-  const isOurs = (parts: unknown[]): parts is [VaultOrder, string, string] =>
+function readCursor(argument: string, cursor: string, orderBy: VaultSortField): VaultCursor {
+  const isOurs = (parts: unknown[]): parts is [VaultSortField, string, string] =>
     parts.length === 3 && parts[0] === orderBy && isLike(orderValues[orderBy], parts[1]) && isLike(address, parts[2])
   const [, value, vault] = decodeCursor(argument, cursor, isOurs)
   return { value, address: vault }
@@ -129,7 +133,7 @@ function readCursor(argument: string, cursor: string, orderBy: VaultOrder): Vaul
 const amount = /^-?\d{1,32}(\.\d{1,6})?$/
 const address = /^0x[0-9a-fA-F]{40}$/
 /** Valid cursor values for the column of each order. */
-const orderValues: Record<VaultOrder, RegExp> = {
+const orderValues: Record<VaultSortField, RegExp> = {
   VALUE_USD: amount,
   NET_USD: amount,
   STRATEGY_DELTA_USD: amount,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { parse as parseJson } from 'lossless-json'
 import { expect, test } from 'vitest'
 import { readNumber } from '../../../src/feed/fact/decimal-text.ts'
-import { parseUsualLayout } from '../../../src/feed/fact/usual-layout.ts'
+import { parseUsualKeyOrder } from '../../../src/feed/fact/usual-key-order.ts'
 import { mark, midnight, position, vaultA } from '../../support/world.ts'
 
 const fees = { contributedUsd: '9000', withdrawnUsd: '0', taxedUsd: '1.25', highWaterUsd: '203.241937' }
@@ -29,8 +29,8 @@ function spaced(value: unknown): string {
 }
 
 test.each(forms)('a mark in its usual layout is read: %j', (form) => {
-  expect(parseUsualLayout(JSON.stringify(form))).toEqual(form)
-  expect(parseUsualLayout(spaced(form))).toEqual(form)
+  expect(parseUsualKeyOrder(JSON.stringify(form))).toEqual(form)
+  expect(parseUsualKeyOrder(spaced(form))).toEqual(form)
 })
 
 const [line = ''] = forms.map((form) => JSON.stringify(form))
@@ -63,7 +63,7 @@ test.each([
   ['another order of keys', JSON.stringify({ ts, kind, vault, valueUsd, prices, positions })],
 ])('a line with %s is left to other parsers', (_, other) => {
   expect(other).not.toBe(line)
-  expect(parseUsualLayout(other)).toBeUndefined()
+  expect(parseUsualKeyOrder(other)).toBeUndefined()
 })
 
 test('whatever is read is valid JSON, and read as by the parser that keeps numbers as text and refuses equal keys', () => {
@@ -100,7 +100,7 @@ test('whatever is read is valid JSON, and read as by the parser that keeps numbe
           const place = at % text.length
           text = text.slice(0, place) + added + text.slice(place + removed)
         }
-        const read = parseUsualLayout(text)
+        const read = parseUsualKeyOrder(text)
         if (read === undefined) return
         taken++
         expect(read).toEqual(JSON.parse(text))

@@ -19,8 +19,8 @@ export interface ExpectedState {
   readonly startsAfter: FeedPosition | undefined
   /** The last position that the run saw; undefined where no position covers everything that was handled. */
   readonly lastPosition: FeedPosition | null | undefined
-  /** The facts that were handled last, which a loss affects first; empty at the start of a run. */
-  readonly handled: readonly Fact[]
+  /** The facts of the last batch that applied or skipped any, which a loss affects first; empty at the start of a run. */
+  readonly lastKnown: readonly Fact[]
   /**
    * The facts of the last batch with new facts, without known ones: only these prove that the newest commits are
    * present.
@@ -35,9 +35,9 @@ export interface ExpectedState {
   readonly progressVersion?: string
 }
 
-/** Returns whether a run has processed facts that a loss could affect. */
-export function hasHandled({ handled, version }: ExpectedState): boolean {
-  return handled.length > 0 || version !== undefined
+/** Returns whether a run has applied or skipped facts, which a loss could affect. */
+export function hasKnown({ lastKnown, version }: ExpectedState): boolean {
+  return lastKnown.length > 0 || version !== undefined
 }
 
 /**
@@ -49,7 +49,7 @@ export function mayLose(expected: ExpectedState): boolean {
 }
 
 function mayLosePosition(expected: ExpectedState): boolean {
-  return expected.startsAfter !== undefined || hasHandled(expected)
+  return expected.startsAfter !== undefined || hasKnown(expected)
 }
 
 /**
@@ -67,11 +67,11 @@ export function advanceState(
       const line = batch[at]
       return line !== undefined && 'fact' in line && among.includes(status) ? [line.fact] : []
     })
-  const [handled, newest] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
+  const [known, newest] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
   return {
     startsAfter: expected.startsAfter,
     lastPosition,
-    handled: handled.length > 0 ? handled : expected.handled,
+    lastKnown: known.length > 0 ? known : expected.lastKnown,
     newest: newest.length > 0 ? newest : expected.newest,
     ...(newest.length === 0 && versionsOf(expected)),
   }
@@ -108,7 +108,7 @@ export async function requireExpectedState(
   // Facts that were left out may come from other feeds: no position covers them.
   if (progressVersion !== undefined && !(await hasCommit(progressVersion))) throw new CommitsLost(stored)
   if (!mayLosePosition(expected)) return
-  const evidence = [...new Set([...expected.newest, ...expected.handled])]
+  const evidence = [...new Set([...expected.newest, ...expected.lastKnown])]
   const reached = [lastPosition, position].filter((one) => one !== undefined)
   // Where no position covers the facts handled last, several batches have one position, which proves none of them.
   if (lastPosition !== undefined && reached.some((one) => isSamePosition(stored, one))) return

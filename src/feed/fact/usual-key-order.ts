@@ -5,7 +5,7 @@
  * @param line a line
  * @returns what JSON.parse returns; undefined for any other text, valid or not
  */
-export function parseUsualLayout(line: string): unknown {
+export function parseUsualKeyOrder(line: string): unknown {
   if (line.length > maxCharacters) return undefined
   const layout = new LayoutReader(line)
   const start = layout.read(head)

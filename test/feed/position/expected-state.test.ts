@@ -5,7 +5,7 @@ import {
   type ExpectedState,
   mayLose,
   requireExpectedState,
-} from '../../../src/feed/position/feed-position.ts'
+} from '../../../src/feed/position/expected-state.ts'
 import { parseLine } from '../../../src/feed/batch.ts'
 import { mark, midnight, vaultA } from '../../support/world.ts'
 
@@ -17,7 +17,7 @@ const line = parseLine({ bytes, length: bytes.length }, position(9))
 const afterRound: ExpectedState = {
   startsAfter: undefined,
   lastPosition: position(8),
-  handled: [],
+  lastKnown: [],
   newest: [],
   version: '5.ab',
 }
@@ -57,7 +57,7 @@ describe('the commits of writers side by side are proved', () => {
 })
 
 describe('facts that a source left out because they were applied', () => {
-  const beginning: ExpectedState = { startsAfter: undefined, lastPosition: undefined, handled: [], newest: [] }
+  const beginning: ExpectedState = { startsAfter: undefined, lastPosition: undefined, lastKnown: [], newest: [] }
   const left: ExpectedState = { ...beginning, progressVersion: '5.ab' }
   const unmoved: ExpectedState = { ...left, startsAfter: position(3), lastPosition: position(3) }
 
