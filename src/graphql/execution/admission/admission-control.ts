@@ -59,10 +59,10 @@ export interface AdmissionOptions {
   readonly maxExpensive: number
   /**
    * Maximum total cost of running cheap work, excluding short work that did not wait and work with long reads, unless it is a
-   * single piece. A sender or network may use a {@link fairShare} of what the others leave.
+   * single piece. A sender or network may use three quarters while the others have none, else a {@link fairShare} of what they leave.
    */
   readonly maxCheap: number
-  /** The same of cheap work with long reads. */
+  /** The same of cheap work with long reads, but for one that is alone, which may use half. */
   readonly maxWithLongReads: number
   /** Maximum cost of short work, which does not wait within `shortOfSender`. */
   readonly shortCost: number
@@ -101,7 +101,7 @@ class WorkAdmission implements AdmissionControl {
     const { networkOf = () => null } = options
     this.#options = options
     this.#networkOf = networkOf
-    this.#cheap = new WorkClass({ max: options.maxCheap, hasShares: true }, networkOf)
+    this.#cheap = new WorkClass({ max: options.maxCheap, hasShares: true, shareAlone: 3 / 4 }, networkOf)
     this.#withLongReads = new WorkClass({ max: options.maxWithLongReads, hasShares: true }, networkOf)
     this.#expensive = new WorkClass({ max: options.maxExpensive, hasShares: false }, networkOf)
     this.#preparation = new WorkClass({ max: options.maxPreparation, hasShares: false }, networkOf)

@@ -20,6 +20,11 @@ interface RunningLimits {
    * cannot keep that of others waiting, however long it runs.
    */
   readonly hasShares: boolean
+  /**
+   * Part of the maximum that a client may have while no work of others runs; without it half. The batches of reads are larger
+   * the more runs, and the rest is enough for others to begin at once.
+   */
+  readonly shareAlone?: number
 }
 
 /** Work of one class: its queue, and the cost of running work. */
@@ -64,8 +69,11 @@ export class WorkClass {
   }
 
   #isWithinShare(client: string, cost: number): boolean {
-    const { max, hasShares } = this.#limits
+    const { max, hasShares, shareAlone } = this.#limits
     const ofClient = this.running.of(client)
-    return !hasShares || ofClient === 0 || ofClient + cost <= fairShare(max, max - this.running.total + ofClient)
+    if (!hasShares || ofClient === 0) return true
+    const ofOthers = this.running.total - ofClient
+    const share = ofOthers === 0 && shareAlone !== undefined ? max * shareAlone : fairShare(max, max - ofOthers)
+    return ofClient + cost <= share
   }
 }

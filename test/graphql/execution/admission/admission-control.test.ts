@@ -132,29 +132,42 @@ test('work with long reads, short or not, that runs or waits keeps no other chea
   await endAll()
 })
 
-test.each([false, true])(
-  'running work of one client leaves a share to others, which begin past what waits of it (long reads: %s)',
-  async (hasLongReads) => {
-    const { begun, start, end, endAll } = startable(onlyCheap)
-    const from = (of: string, cost = 20) => ({ sender: of, cost, hasLongReads })
-    for (const name of ['a1', 'a2', 'a3', 'a4']) start(name, from('a'))
-    await passed()
-    expect(begun).toEqual(['a1', 'a2'])
-    for (const name of ['b1', 'b2', 'b3']) start(name, from('b'))
-    start('c1', from('c'))
-    await passed()
-    expect(begun).toEqual(['a1', 'a2', 'b1', 'c1'])
-    // The first whose turn it is, and whose share is not used up, waits for room, and nobody passes it.
-    start('d1', from('d', 80))
-    start('e1', from('e'))
-    await end('b1')
-    expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'b2'])
-    await end('a1', 'a2', 'b2', 'c1')
-    expect(begun.slice(5, 7)).toEqual(['a3', 'd1'])
-    await endAll()
-    expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'c1', 'd1', 'e1'])
-  },
-)
+test('running work of a client that is alone takes three quarters, and half where it has long reads', async () => {
+  const { begun, start, end, endAll } = startable(onlyCheap)
+  const costs = [40, 35, 11]
+  for (const cost of costs) start(`${cost}`, { sender: 'a', cost })
+  for (const cost of [39, 11, 12]) start(`long ${cost}`, { sender: 'a', cost, hasLongReads: true })
+  await passed()
+  expect(begun).toEqual(['40', '35', 'long 39', 'long 11'])
+  // Beside work of others it has the share that they leave.
+  start('b', { sender: 'b', cost: 20 })
+  await end('35')
+  expect(begun.slice(4)).toEqual(['b'])
+  await end('b')
+  expect(begun.slice(4)).toEqual(['b', '11'])
+  await endAll()
+})
+
+test('running work of one client leaves a share to others, which begin past what waits of it', async () => {
+  const { begun, start, end, endAll } = startable(onlyCheap)
+  const from = (of: string, cost = 20) => ({ sender: of, cost, hasLongReads: true })
+  for (const name of ['a1', 'a2', 'a3', 'a4']) start(name, from('a'))
+  await passed()
+  expect(begun).toEqual(['a1', 'a2'])
+  for (const name of ['b1', 'b2', 'b3']) start(name, from('b'))
+  start('c1', from('c'))
+  await passed()
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'c1'])
+  // The first whose turn it is, and whose share is not used up, waits for room, and nobody passes it.
+  start('d1', from('d', 80))
+  start('e1', from('e'))
+  await end('b1')
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'b2'])
+  await end('a1', 'a2', 'b2', 'c1')
+  expect(begun.slice(5, 7)).toEqual(['a3', 'd1'])
+  await endAll()
+  expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'c1', 'd1', 'e1'])
+})
 
 test('expensive work lets work with long reads go first, too', async () => {
   const { begun, start, end, endAll } = startable({ ...options, yieldMilliseconds: 60_000 })
