@@ -174,9 +174,12 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     const told = await askTimes(12, port, '/strategies')
     expect(told.map(({ status }) => status)).toEqual(told.map(() => 200))
     await listening(4)
+    // A worker that is frozen may write the line of an earlier answer late.
+    await vi.waitFor(() => expect(lines('Answered')).toHaveLength(12), patience)
     for (const worker of [1, 2, 3]) {
       expect(await askWorker(worker, '/strategies')).toMatchObject([{ status: 200 }])
-      await vi.waitFor(() => expect(lines('Answered').at(-1)?.worker).toBe(worker), patience)
+      await vi.waitFor(() => expect(lines('Answered')).toHaveLength(12 + worker), patience)
+      expect(lines('Answered').at(-1)?.worker).toBe(worker)
     }
     expect(lines('A worker ended, and is replaced')).toMatchObject([{ worker: 2, pid: killed, signal: 'SIGKILL' }])
     expect([pidOf(1), pidOf(3)]).toEqual([first, third])
