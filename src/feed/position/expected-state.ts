@@ -96,7 +96,7 @@ interface StoredState {
 /**
  * Verifies that the database still contains everything that the run has applied. A different position is acceptable
  * where an earlier attempt of the same batch was committed without a response, or another run moved it: a server that
- * has the facts handled last and applied last has all earlier commits.
+ * has the facts known last and applied last has all earlier commits.
  * @throws {CommitsLost} when commits are lost
  */
 export async function requireExpectedState(
@@ -110,7 +110,7 @@ export async function requireExpectedState(
   if (!mayLosePosition(expected)) return
   const evidence = [...new Set([...expected.newest, ...expected.lastKnown])]
   const reached = [lastPosition, position].filter((one) => one !== undefined)
-  // Where no position covers the facts handled last, several batches have one position, which proves none of them.
+  // Where no position covers the facts known last, several batches have one position, which proves none of them.
   if (lastPosition !== undefined && reached.some((one) => isSamePosition(stored, one))) return
   const isProvable = evidence.length > 0 || version !== undefined
   const isThere =

@@ -59,8 +59,8 @@ export class HandledLines {
   readonly #end: number
   readonly #readBefore: NewestTimes
   readonly #readNow = new Map<string, number>()
+  /** The vaults that the handled lines open, and those that the batch opens. */
   readonly #opened: ReadonlySet<string>
-  /** The vaults that the batch opens. */
   readonly #openedNow: ReadonlySet<string>
 
   /**

@@ -112,8 +112,7 @@ async function applyInTransaction(
   const nonce = commitNonce()
   await saveChanges(transaction, projection, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
-  const isMoved = position !== undefined && movesPosition(stored, position, hasApplied, end)
-  const moved = isMoved ? position : null
+  const moved = position !== undefined && movesPosition(stored, position, hasApplied, end) ? position : null
   if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
   const newestSeen = newestFactTime(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)

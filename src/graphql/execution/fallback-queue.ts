@@ -25,8 +25,8 @@ export interface FallbackOptions {
 }
 
 /**
- * Maximum time of a turn of an expensive operation, in milliseconds. An execution may wait for a connection that another one holds in a snapshot, and
- * that one for its turn.
+ * Maximum time of a turn of an expensive operation, in milliseconds. An execution may wait for a connection that another one
+ * holds in a snapshot, and that one for its turn.
  */
 const longestTurn = 500
 
