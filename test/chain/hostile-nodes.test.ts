@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { connectNode, type Node } from '../../src/chain/rpc/node.ts'
 import { RangeWidth, readHistory } from '../../src/chain/rpc/log-ranges.ts'
 import { connectRpc } from '../../src/chain/rpc/rpc.ts'
@@ -7,13 +7,19 @@ import { type HttpAnswer, type Meddle, type RpcAnswer, startProxy } from './supp
 
 const hash = `0x${'ab'.repeat(32)}` as const
 const nobody = `0x${'0'.repeat(40)}` as const
-const limits = { timeoutMilliseconds: 400, maxAnswerBytes: 1_000_000 }
+const limits = { timeoutMilliseconds: 30_000, maxAnswerBytes: 1_000_000 }
+/** For nodes whose answers do not end. */
+const shortLimits = { ...limits, timeoutMilliseconds: 400 }
+/** Longer than a test may take. */
+const endlessLimits = { ...limits, timeoutMilliseconds: 600_000 }
 const jsonOf = (result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result })
 
+afterEach(() => vi.restoreAllMocks())
+
 /** The error of a request to a node with these answers, and its explanation. */
-async function faultOf(meddle: Meddle, ask: (node: Node) => Promise<unknown>): Promise<string> {
+async function faultOf(meddle: Meddle, ask: (node: Node) => Promise<unknown>, within = limits): Promise<string> {
   const proxy = await startProxy('http://127.0.0.1:9', meddle)
-  const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, limits)
+  const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, within)
   try {
     const answer: unknown = await ask(node)
     return `answered ${JSON.stringify(answer)}`
@@ -49,12 +55,13 @@ test('a node that answers with a batch of errors is at fault', async () => {
 })
 
 test('a node whose answer does not end is not waited for longer than for one that does not begin', async () => {
-  expect(await faultOf(always({ status: 200, body: '{"jsonrpc"', stalls: true }), call)).toBe("doesn't answer in time")
+  const answer = always({ status: 200, body: '{"jsonrpc"', stalls: true })
+  expect(await faultOf(answer, call, shortLimits)).toBe("doesn't answer in time")
 })
 
 test('an HTTP error whose body does not end is told by its status, as soon as the time for an answer is over', async () => {
   const headers = { 'content-type': 'text/plain' }
-  const reason = await faultOf(always({ status: 500, body: 'no', stalls: true, headers }), call)
+  const reason = await faultOf(always({ status: 500, body: 'no', stalls: true, headers }), call, shortLimits)
   expect(reason).toBe('answers with HTTP 500: no')
 })
 
@@ -73,12 +80,10 @@ test.each<[string, HttpAnswer]>([
 })
 
 test('a long answer with an error status is read in part', async () => {
-  const long = { status: 500, body: 'no '.repeat(5_000_000) }
-  const before = process.memoryUsage().rss
-  const reason = await faultOf(always(long), call)
+  const endless = { status: 500, body: 'no '.repeat(100_000), stalls: true }
+  const reason = await faultOf(always(endless), call, endlessLimits)
   expect(reason).toMatch(/^answers with HTTP 500: no no /)
   expect(reason.length).toBeLessThan(300)
-  expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
 })
 
 test('a range of logs whose answer is too long is narrowed at once', async () => {
@@ -110,7 +115,7 @@ test('a range of logs whose answer is too long is narrowed at once', async () =>
 test('a node that rests is not asked for its chain, and is again after its rest', async () => {
   let rests = true
   const proxy = await startProxy('http://127.0.0.1:9', () => {
-    if (rests) return Promise.resolve({ status: 503, body: 'no', headers: { 'retry-after': '1' } })
+    if (rests) return Promise.resolve({ status: 503, body: 'no', headers: { 'retry-after': '60' } })
     return Promise.resolve({ result: '0x2' })
   })
   const rpc = rpcOf(proxy.url)
@@ -119,7 +124,8 @@ test('a node that rests is not asked for its chain, and is again after its rest'
   await rpc.checkChain()
   expect(proxy.takeCounts()).toEqual({})
   rests = false
-  await vi.waitFor(() => expect(rpc.nodes[0]?.restMilliseconds()).toBe(0), { timeout: 5_000 })
+  const now = performance.now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + 60_000)
   await expect(rpc.checkChain()).rejects.toThrow('is of chain 2')
   expect(proxy.takeCounts()).toEqual({ eth_chainId: 1 })
   await proxy.close()
