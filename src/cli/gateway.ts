@@ -69,7 +69,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     ...config,
     database,
     onStatement: metrics.onStatement,
-    rateLimit: config.rateLimit && { ...config.rateLimit, isShared: sharesRateLimit },
+    rateLimit: config.rateLimit && { ...config.rateLimit, isAcrossWorkers: sharesRateLimit },
     limits,
     cache,
     versions,

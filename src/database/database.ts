@@ -30,7 +30,8 @@ export type Batching =
   | { readonly kind: 'deduplicated'; readonly maxKeys?: never }
   /**
    * Reads whose values differ only in their keys, the first value, are sent as one statement.
-   * `keyProperty` is the property of a decoded row that holds its key, `maxKeys` the size of a batch, 100 by default.
+   * `keyProperty` is the property of a decoded row that holds its key. `maxKeys`, 100 by default, limits the keys of
+   * merged reads; one read may have more, which an embedded database runs in chunks of this size, if one is given.
    */
   | { readonly kind: 'keyed'; readonly keyProperty: string; readonly maxKeys?: number }
   /** A read of long series is not shared. An embedded database runs it in chunks of at most `maxKeys` keys, its first value. */

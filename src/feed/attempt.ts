@@ -3,7 +3,7 @@ import { isConflict } from '../database/errors.ts'
 import type { Batch } from './batch.ts'
 import type { ExpectedState } from './position/expected-state.ts'
 import type { HandledPart, NewestTimes } from './position/handled-lines.ts'
-import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
+import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import { type AppliedBatch, applyBatch } from './projector/projector.ts'
 import type { Line } from './reading/lines.ts'
 import { retryConflicts } from './retry.ts'
@@ -83,9 +83,9 @@ function committedOutcomes(
 
 /** Returns the lines of a batch with the problems of those that were set aside in place of their facts. */
 function withRejected(
-  lines: readonly BatchLine[],
+  lines: readonly ParsedLine[],
   outcomes: readonly (LineOutcome | undefined)[],
-): readonly BatchLine[] {
+): readonly ParsedLine[] {
   return lines.map((line, at) => {
     const outcome = outcomes[at]
     if (outcome?.status !== 'rejected') return line

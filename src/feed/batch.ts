@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { digestOf } from './fact/digest.ts'
 import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
-import type { BatchLine } from './projector/line-outcome.ts'
+import type { ParsedLine } from './projector/line-outcome.ts'
 import { chunkBytes } from './reading/decompress.ts'
 import { fingerprintAfter, type Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
@@ -20,7 +20,7 @@ const parsedAtOnce = 50
 /** Lines that are applied in one transaction, with their facts. */
 export interface Batch {
   readonly lines: readonly Line[]
-  readonly parsed: readonly BatchLine[]
+  readonly parsed: readonly ParsedLine[]
 }
 
 /**
@@ -29,7 +29,7 @@ export interface Batch {
  */
 export async function parseBatch(source: Source, all: readonly Line[], from: number): Promise<Batch> {
   const lines = all.slice(from, batchEnd(all, from))
-  const parsed: BatchLine[] = []
+  const parsed: ParsedLine[] = []
   for (let at = 0; at < lines.length; at += parsedAtOnce) {
     if (at > 0) await nextIteration()
     for (const line of lines.slice(at, at + parsedAtOnce)) {
@@ -75,7 +75,7 @@ export type LineBytes = Pick<Line, 'bytes' | 'length' | 'fact'>
  * Parses and validates a line, or validates the fact that a producer in this process passes instead of text.
  * @param position position of the feed after the line
  */
-export function parseLine(line: LineBytes, position: FeedPosition): BatchLine {
+export function parseLine(line: LineBytes, position: FeedPosition): ParsedLine {
   const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
   if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue, position }
   return { fact: parsed.fact, digest: digestOf(parsed.fact), position }

@@ -2,7 +2,7 @@ import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
 import { type ExpectedState, hasKnown } from './position/expected-state.ts'
-import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
+import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
@@ -42,7 +42,7 @@ export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints'
 }
 
 /** Records the known facts of a batch, while the lines are read that earlier runs have handled. */
-export function recordNewest(run: Run, batch: readonly BatchLine[], outcomes: readonly LineOutcome[]): void {
+export function recordNewest(run: Run, batch: readonly ParsedLine[], outcomes: readonly LineOutcome[]): void {
   const end = run.source.handledPart?.bytes ?? 0
   for (const [at, { status }] of outcomes.entries()) {
     const line = batch[at]

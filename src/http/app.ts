@@ -17,6 +17,7 @@ import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import { measureBusyTime } from './async/busy-time.ts'
 import { Turns } from './async/turns.ts'
+import { answerThroughCache } from './cache/answer-through-cache.ts'
 import { DataVersions, type VersionAt } from './cache/data-versions.ts'
 import { edgeRule } from './cache/edge.ts'
 import { type HeaderList, headerList, negotiate, type OutgoingResponse } from './cache/encoded-response.ts'
@@ -29,7 +30,8 @@ import { graphqlPath } from './graphql/path.ts'
 import { type KnownOperations, persistedOperations } from './graphql/persisted-operations.ts'
 import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
-import { compose, type Exchange, type HandlerResponse, type HandlersByPath, type PathStages } from './middleware.ts'
+import { compose, type Exchange, type Handler, type HandlerResponse, type HandlersByPath } from './middleware.ts'
+import type { PathStages } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
@@ -44,7 +46,7 @@ import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths, type PathHandler } from './ops/own-paths.ts'
 import { rootLinks, type RootOptions } from './ops/root.ts'
 import { type PageFolders, servedOnce } from './ops/static-content.ts'
-import { answerThroughCache, producer } from './produce.ts'
+import { producer, type Respond } from './produce.ts'
 import { refuse } from './refuse.ts'
 import { networkOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
@@ -136,10 +138,8 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     report: options.report,
     ledgerLog: options.ledgerLog ?? null,
   })
-  const cached = { cache, versions, produce }
-  const graphqlRequests: PathStages = new Map([
-    [graphqlPath, () => answerThroughCache({ ...cached, respond: graphql })],
-  ])
+  const throughCache = (respond: Respond): Handler => answerThroughCache({ cache, versions, produce, respond })
+  const graphqlRequests: PathStages = new Map([[graphqlPath, () => throughCache(graphql)]])
   const limitRate = rateLimit(options.rateLimit)
   const stages = [
     requestSize(limits),
@@ -154,7 +154,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     live.stages,
     graphqlRequests,
   ]
-  const handle = createHandle(compose(stages, answerThroughCache({ ...cached, respond: answerRest })), versions)
+  const handle = createHandle(compose(stages, throughCache(answerRest)), versions)
   const adapter = { limits, capacity, turns, startTrace: createTracing(options), handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
@@ -185,7 +185,7 @@ function createHandle(handlers: HandlersByPath, versions: DataVersions): Adapter
     const { request, trace, headers, stateAtStart } = exchange
     const shared = stateAtStart !== null && response.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
-    const ofSender = response.isShared ? noHeaders : headers
+    const ofSender = response.isPublic ? noHeaders : headers
     return negotiate(request, response, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 

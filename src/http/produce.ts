@@ -5,17 +5,12 @@ import { AdmissionQueueFull } from '../graphql/execution/admission/admission-con
 import { type DataOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import { charactersAtOnce, type HttpLimits } from '../limits.ts'
-import { responseKey } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
-import type { DataVersions } from './cache/data-versions.ts'
 import type { LetEdgesKeep } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import type { OnDisconnect } from './cache/productions.ts'
-import type { ResponseCache } from './cache/response-cache.ts'
-import { graphqlPath } from './graphql/path.ts'
-import type { Exchange, Handler } from './middleware.ts'
-import { prefersCsv } from './middleware/content-negotiation.ts'
+import type { Exchange } from './middleware.ts'
 import { deadlineExceeded, overloaded, formatProblem, refuse } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
@@ -27,54 +22,6 @@ export type Respond = (exchange: Exchange, requestContext: RequestContext) => Te
  * @param onAllLeft registers a callback for when the last client that shares this production has left
  */
 export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
-
-/** The parts that serve responses from the cache, or produce them. */
-export interface CachedOptions {
-  readonly cache: ResponseCache
-  readonly versions: DataVersions
-  readonly produce: Produce
-  readonly respond: Respond
-}
-
-/**
- * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production, unless
- * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
- */
-export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
-  if (!cache.isEnabled) {
-    return (exchange) => {
-      exchange.stateAtStart = versions.currentState()
-      return produce(exchange, exchange.onDisconnect, respond)
-    }
-  }
-  return (exchange) => {
-    exchange.stateAtStart = versions.currentState()
-    const { sender, onDisconnect } = exchange
-    return cache.answer(cacheKey(exchange), sender, onDisconnect, (onAllLeft) => produce(exchange, onAllLeft, respond))
-  }
-}
-
-/** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
-const maxBytes = 20_000
-
-/** Extension of requests that register their document: a cached response would skip that, so they are not cached. */
-const persistedName = 'persistedQuery'
-
-/** Returns a key that is equal for requests with the same response; null if the response is not cached. */
-function cacheKey({ request, body }: Exchange): string | null {
-  const { method, path, target } = request
-  if (path !== graphqlPath) {
-    const key = method === 'GET' || method === 'HEAD' ? responseKey(request) : null
-    return key !== null && prefersCsv(request.header('accept')) ? `csv ${key}` : key
-  }
-  if (body.length > maxBytes) return null
-  const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
-  // GraphQL refuses HEAD, so that its response differs from that of GET.
-  if (method === 'GET' && request.query.has('query') && target.includes(persistedName)) return null
-  if (method === 'GET') return ['get', ...types, target].join('\n')
-  if (method !== 'POST' || (body.includes(persistedName) && body.includes('"query"'))) return null
-  return ['post', ...types, target, body.toString('latin1')].join('\n')
-}
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
 export function producer(

@@ -5,7 +5,7 @@ import { limitLockWait } from '../../database/write/vaults/lock-wait.ts'
 import { type LineBytes, parseLine } from '../batch.ts'
 import { CommitsLost } from '../position/expected-state.ts'
 import { loadBatchState } from '../projector/batch-state.ts'
-import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
+import type { ParsedLine, LineOutcome } from '../projector/line-outcome.ts'
 import { project } from '../projector/project-lines.ts'
 import { factsOf, newestFactTime, saveSharedRows } from '../projector/projector.ts'
 import { saveChanges } from '../projector/save-changes.ts'
@@ -81,7 +81,7 @@ const maxAttempts = 5
 
 async function applyPart(
   connection: WriterConnection,
-  batch: readonly BatchLine[],
+  batch: readonly ParsedLine[],
   part: Part,
   gate: Gate,
 ): Promise<AppliedPart> {
@@ -96,7 +96,7 @@ async function applyPart(
 
 async function writePart(
   transaction: Transaction,
-  batch: readonly BatchLine[],
+  batch: readonly ParsedLine[],
   { skipBad, clockSeconds, base }: Part,
   gate: Gate,
 ): Promise<AppliedPart> {

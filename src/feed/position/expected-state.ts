@@ -1,6 +1,6 @@
 import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import type { Fact } from '../fact/fact.ts'
-import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
+import type { ParsedLine, LineOutcome } from '../projector/line-outcome.ts'
 
 /** The database no longer contains all applied facts of a feed, for example after a failover to a lagging replica. */
 export class CommitsLost extends Error {
@@ -59,7 +59,7 @@ function mayLosePosition(expected: ExpectedState): boolean {
 export function advanceState(
   expected: ExpectedState,
   lastPosition: ExpectedState['lastPosition'],
-  batch: readonly BatchLine[],
+  batch: readonly ParsedLine[],
   outcomes: readonly LineOutcome[],
 ): ExpectedState {
   const factsOf = (among: readonly LineOutcome['status'][]): Fact[] =>

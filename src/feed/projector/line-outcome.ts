@@ -5,7 +5,7 @@ import type { Fact, FactKind } from '../fact/fact.ts'
 /**
  * A validated fact, with a digest of its contents, or the problem of a line, and the feed's position after the line.
  */
-export type BatchLine = {
+export type ParsedLine = {
   readonly position: FeedPosition
 } & (
   { readonly fact: Fact; readonly digest: string } | { readonly issue: ValidationIssue; readonly kind: FactKind | null }

@@ -6,7 +6,7 @@ import { ClockBehind, type ValidationIssue } from '../errors.ts'
 import { aheadOfClock, isClockBehind } from '../fact/clock.ts'
 import type { HandledLines } from '../position/handled-lines.ts'
 import type { BatchState } from './changes.ts'
-import type { BatchLine, LineOutcome } from './line-outcome.ts'
+import type { ParsedLine, LineOutcome } from './line-outcome.ts'
 import { Projection } from './projection.ts'
 import { saveSettledPoints } from './save-changes.ts'
 
@@ -42,7 +42,7 @@ const projectedAtOnce = 500
 export async function project(
   transaction: Transaction,
   state: BatchState,
-  batch: readonly BatchLine[],
+  batch: readonly ParsedLine[],
   { skipBad, clockSeconds, isDivisible, handledLines }: BadLineRules,
 ): Promise<ProjectedLines> {
   const projection = new Projection(state)
@@ -73,7 +73,7 @@ export async function project(
 /** Applies a line that was handled before, unless its fact remains set aside, and returns its outcome. */
 function applyHandled(
   projection: Projection,
-  line: BatchLine,
+  line: ParsedLine,
   ahead: ValidationIssue | null,
   handledLines: HandledLines,
 ): LineOutcome {
@@ -90,7 +90,7 @@ function applyHandled(
  * Applies a line to the projection, unless it is bad, and returns its outcome.
  * @param issue the problem of a fact that is bad unless it is known, such as one that is ahead of the clock; else null
  */
-function applyLine(projection: Projection, line: BatchLine, issue: ValidationIssue | null): LineOutcome {
+function applyLine(projection: Projection, line: ParsedLine, issue: ValidationIssue | null): LineOutcome {
   if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
   const { fact, digest } = line
   try {
@@ -115,7 +115,7 @@ const setAsideBefore: ValidationIssue = {
 function wrongClockFinder(
   transaction: Transaction,
   clockSeconds: number | undefined,
-): (line: BatchLine) => Promise<ClockBehind | null> {
+): (line: ParsedLine) => Promise<ClockBehind | null> {
   let newest: Promise<number | null> | undefined
   return async (line) => {
     if (clockSeconds === undefined || !('fact' in line)) return null

@@ -14,7 +14,7 @@ import {
 } from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
 import { areKnown, loadBatchState } from './batch-state.ts'
-import type { BatchLine, LineOutcome } from './line-outcome.ts'
+import type { ParsedLine, LineOutcome } from './line-outcome.ts'
 import { project } from './project-lines.ts'
 import type { Projection } from './projection.ts'
 import { cacheTagsOf, countChanges, refreshStrategies, saveChanges } from './save-changes.ts'
@@ -58,7 +58,7 @@ export interface AppliedBatch {
 export async function applyBatch(
   database: Database,
   feed: string,
-  batch: readonly BatchLine[],
+  batch: readonly ParsedLine[],
   options: BatchOptions,
 ): Promise<AppliedBatch> {
   return database.transaction((transaction) => applyInTransaction(transaction, feed, batch, options))
@@ -90,7 +90,7 @@ export async function requireApplied(
 async function applyInTransaction(
   transaction: Transaction,
   feed: string,
-  batch: readonly BatchLine[],
+  batch: readonly ParsedLine[],
   { skipBad, nowSeconds, beforeCommit, expected, handledPart, newestRead = new Map() }: BatchOptions,
 ): Promise<AppliedBatch> {
   const [stored, { state, figures }] = await Promise.all([
@@ -125,7 +125,7 @@ async function applyInTransaction(
 }
 
 /** Returns the facts among the lines of a batch. */
-export function factsOf(batch: readonly BatchLine[]): Fact[] {
+export function factsOf(batch: readonly ParsedLine[]): Fact[] {
   return batch.flatMap((line) => ('fact' in line ? [line.fact] : []))
 }
 
@@ -152,7 +152,7 @@ export async function saveSharedRows(
 
 /** Returns the time of the newest fact with one of these outcomes, in Unix seconds; null where there is none. */
 export function newestFactTime(
-  batch: readonly BatchLine[],
+  batch: readonly ParsedLine[],
   outcomes: readonly LineOutcome[],
   among: readonly LineOutcome['status'][],
 ): number | null {

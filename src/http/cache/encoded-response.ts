@@ -36,7 +36,7 @@ export class EncodedResponse {
   /** The origin of the data in the content, when the response was encoded. */
   readonly origin: Readonly<DataOrigin>
   /** Whether caches may store the response and send it to other clients. */
-  readonly isShared: boolean
+  readonly isPublic: boolean
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
   readonly #compressed: Partial<Record<Encoding, Promise<Buffer> | undefined>> = {}
@@ -68,7 +68,7 @@ export class EncodedResponse {
       'accept-encoding',
       ...(isReusable ? ['min-data-version'] : []),
     ]
-    this.isShared = isForEdges || cacheControl.startsWith('public')
+    this.isPublic = isForEdges || cacheControl.startsWith('public')
     this.headers = hasEtag ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.etagDigest = hasEtag

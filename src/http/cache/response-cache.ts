@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { EncodedResponse } from './encoded-response.ts'
 import { type OnDisconnect, Productions, type StartProduction } from './productions.ts'
-import { TagHistory } from './tag-history.ts'
+import { TagChanges } from './tag-changes.ts'
 
 /** Cache metrics. */
 export interface CacheFigures {
@@ -43,7 +43,7 @@ const tagBytes = 100
 interface Entry {
   readonly response: EncodedResponse
   readonly tags: readonly string[]
-  /** Count of changes, by `TagHistory.count`, when the production began. */
+  /** Count of changes, by `TagChanges.count`, when the production began. */
   readonly changesBefore: number
 }
 
@@ -53,7 +53,7 @@ interface Entry {
  */
 export function createResponseCache(bytes: number): ResponseCache {
   const productions = new Productions(storeWhenReady)
-  const history = new TagHistory()
+  const changes = new TagChanges()
   const counts = { hits: 0, misses: 0, dropped: 0 }
   /** Whether the cache has a size, and is notified of commits. */
   let isActive = false
@@ -67,7 +67,7 @@ export function createResponseCache(bytes: number): ResponseCache {
   /** Returns the entry with this key, if the data behind its tags is unchanged. */
   function current(key: string): Entry | undefined {
     const entry = entries.get(key)
-    if (entry === undefined || history.isUnchanged(entry.tags, entry.changesBefore)) return entry
+    if (entry === undefined || changes.isUnchanged(entry.tags, entry.changesBefore)) return entry
     entries.delete(key)
     counts.dropped++
     return undefined
@@ -75,11 +75,11 @@ export function createResponseCache(bytes: number): ResponseCache {
 
   /** Stores the response of a production, if its data is still unchanged when it is ready. */
   async function storeWhenReady(key: string, produced: Promise<EncodedResponse>): Promise<EncodedResponse> {
-    const changesBefore = history.count
+    const changesBefore = changes.count
     const response = await produced
     if (response.status !== 200 || !response.origin.isCacheable || !isActive) return response
     const tags = [...response.origin.tags]
-    if (history.isUnchanged(tags, changesBefore)) entries.set(key, { response, tags, changesBefore })
+    if (changes.isUnchanged(tags, changesBefore)) entries.set(key, { response, tags, changesBefore })
     return response
   }
 
@@ -95,14 +95,14 @@ export function createResponseCache(bytes: number): ResponseCache {
     },
 
     committed({ tags }) {
-      if (tags === null) history.forget()
-      else history.change(tags)
+      if (tags === null) changes.forget()
+      else changes.change(tags)
       productions.clear()
     },
 
     listening(isListening) {
       isActive = isListening && bytes > 0
-      history.forget()
+      changes.forget()
       productions.clear()
       entries.clear()
     },

@@ -15,7 +15,7 @@ export interface RateLimit {
   readonly requests: number
   readonly seconds: number
   /** Whether the primary process counts for all workers, instead of each process for itself. */
-  readonly isShared?: boolean
+  readonly isAcrossWorkers?: boolean
 }
 
 /** Rate limit headers of a response, and the refusal of a request that exceeds its sender's quota. */
@@ -48,7 +48,8 @@ export function rateLimit(limit: RateLimit | null): Middleware | null {
 export function rateLimiter(limit: RateLimit, maxSenders = countedSenders): CountRequest {
   const quota = { points: limit.requests, duration: limit.seconds }
   const own = new RateLimiterMemory(quota)
-  const shared = limit.isShared === true ? new RateLimiterCluster({ ...quota, timeoutMs: primaryTimeoutMs }) : null
+  const shared =
+    limit.isAcrossWorkers === true ? new RateLimiterCluster({ ...quota, timeoutMs: primaryTimeoutMs }) : null
   // The limiter itself stores a count and a timer for each sender until the window ends, without a limit.
   const counted = new LRUCache<string, true>({
     max: maxSenders,

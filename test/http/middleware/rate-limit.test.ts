@@ -182,7 +182,7 @@ describe('a quota', () => {
 
 test('where the primary process that counts for all workers does not answer, a worker counts for itself', async () => {
   // The test's own process has a parent, which knows nothing of counts.
-  const count = rateLimiter({ requests: 2, seconds: 3_600, isShared: true })
+  const count = rateLimiter({ requests: 2, seconds: 3_600, isAcrossWorkers: true })
   const verdicts = await Promise.all(Array.from({ length: 3 }, () => count('10.0.0.1')))
   expect(verdicts.map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
   expect((await count('10.0.0.2')).refusal).toBeUndefined()

@@ -7,7 +7,7 @@ import type { SubscribedField } from '../../../graphql/execution/prepared-operat
 import type { FixedDocument } from '../../../graphql/execution/executor.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
-import { formatGraphqlResult } from '../../graphql/json-post.ts'
+import { formatGraphqlResult } from '../../graphql/result-response.ts'
 import type { Exchange } from '../../middleware.ts'
 import { liveSender } from '../responses/evaluate.ts'
 import { RowNotReady } from '../ledger/row-failures.ts'

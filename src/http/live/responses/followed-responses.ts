@@ -1,6 +1,6 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
-import { TagHistory } from '../../cache/tag-history.ts'
+import { TagChanges } from '../../cache/tag-changes.ts'
 import { Budget } from '../../server/capacity/budget.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
@@ -29,7 +29,7 @@ export class FollowedResponses implements FollowedResponseHost {
   readonly #queue: EvaluationQueue
   readonly #byName = new Map<string, FollowedResponse>()
   readonly #byTag = new Map<string, Set<FollowedResponse>>()
-  readonly #history = new TagHistory()
+  readonly #changes = new TagChanges()
   /** How often notifications of commits have stopped. */
   #stops = 0
   /** Responses that streams follow. */
@@ -103,7 +103,7 @@ export class FollowedResponses implements FollowedResponseHost {
     const isWanted = (): boolean => !followed.isUnused
     const work = async () => {
       this.#onEvaluation()
-      const begun = { changes: this.#history.count, stops: this.#stops, isListening: this.isListening }
+      const begun = { changes: this.#changes.count, stops: this.#stops, isListening: this.isListening }
       followed.beginEvaluation()
       const started = performance.now()
       return { begun, ...(await followed.query.evaluate()), milliseconds: performance.now() - started }
@@ -159,13 +159,13 @@ export class FollowedResponses implements FollowedResponseHost {
   /** Notes what a commit changed; null in the first report of a connection: anything may have changed before it. */
   committed(tags: readonly string[] | null): void {
     if (tags === null) return this.#invalidateAll()
-    this.#history.change(tags)
+    this.#changes.change(tags)
     const changed = new Set([...tags, anyCommit].flatMap((tag) => [...(this.#byTag.get(tag) ?? [])]))
     for (const followed of changed) followed.invalidate()
   }
 
   listening(isListening: boolean): void {
-    this.#history.forget()
+    this.#changes.forget()
     if (!isListening) this.#stops++
     for (const followed of this.#byName.values()) {
       if (isListening) followed.onListeningResumed()
@@ -174,12 +174,12 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   #invalidateAll(): void {
-    this.#history.forget()
+    this.#changes.forget()
     for (const followed of this.#byName.values()) followed.invalidate()
   }
 
   #isUnchanged({ tags }: FollowedResponse, since: number): boolean {
-    return tags === null ? this.#history.count === since : this.#history.isUnchanged([...tags], since)
+    return tags === null ? this.#changes.count === since : this.#changes.isUnchanged([...tags], since)
   }
 
   #tag(followed: FollowedResponse, tags: ReadonlySet<string> | null): void {

@@ -5,7 +5,7 @@ const maxTags = 50_000
  * Records when the data behind each cache tag changed last, counted in commits. The cache checks an entry when it is
  * read, so that a commit costs time in proportion to its tags, and not to the number of entries.
  */
-export class TagHistory {
+export class TagChanges {
   readonly #changedAt = new Map<string, number>()
   /** Entries started before this count are treated as changed. */
   #forgottenBefore = 0
