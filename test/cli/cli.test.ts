@@ -1,7 +1,7 @@
 import { appendFile, chmod, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { BadUsage, readCommand, usage } from '../../src/cli/commands/usage.ts'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { feedText } from '../support/feeds.ts'
@@ -274,9 +274,9 @@ describe('serve', () => {
   test('follows a feed as it grows, and again where it was', async () => {
     const { env } = await homes.create()
     const first = await listening(['--feed', path.relative(process.cwd(), feed)], env)
-    await vi.waitFor(async () => expect(await valueUsd(first.base)).toBe(101), { timeout: 10_000 })
+    await expect.poll(() => valueUsd(first.base)).toBe(101)
     await appendFile(feed, nextMark)
-    await vi.waitFor(async () => expect(await valueUsd(first.base)).toBe(102.5), { timeout: 10_000 })
+    await expect.poll(() => valueUsd(first.base)).toBe(102.5)
     expect(await json(`${first.base}/strategies`)).toHaveLength(2)
     await stop(first.gateway)
 
@@ -290,7 +290,7 @@ describe('serve', () => {
   test('ends with 0 on SIGTERM while the feed on its standard input is still open', async () => {
     const { gateway, base } = await listening(['--feed', '-'], (await homes.create()).env)
     gateway.input.write(feedText(facts))
-    await vi.waitFor(async () => expect(await valueUsd(base)).toBe(101), { timeout: 10_000 })
+    await expect.poll(() => valueUsd(base)).toBe(101)
     await stop(gateway)
   })
 

@@ -129,7 +129,7 @@ describe('on SIGTERM', () => {
     const connection = await rawConnection(port)
     connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
     const waiting = `select from pg_locks where relation = 'strategy'::regclass and not granted`
-    await vi.waitFor(async () => expect((await locker.query(waiting)).rowCount).toBe(1), { timeout: 10_000 })
+    await vi.waitFor(async () => expect((await locker.query(waiting)).rowCount).toBe(1), { timeout: 30_000 })
     gateway.kill('SIGTERM')
     const { status, stderr, seconds } = await timed(gateway.ended)
     expect(status).toBe(0)
@@ -144,7 +144,7 @@ describe('on SIGTERM', () => {
     await writeFile(feed, feedText(manyDemoFacts(24)))
     const { gateway, port } = await serving(['--feed', feed], {})
     const strategies = async (): Promise<unknown> => (await fetch(`http://127.0.0.1:${port}/strategies`)).json()
-    await vi.waitFor(async () => expect(await strategies()).not.toEqual([]), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await strategies()).not.toEqual([]), { timeout: 30_000 })
     gateway.kill('SIGTERM')
     const { status, stderr } = await gateway.ended
     expect(status).toBe(0)

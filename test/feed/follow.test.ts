@@ -70,7 +70,7 @@ async function valueUsd(): Promise<string | undefined> {
 }
 
 function eventually(check: () => Promise<void> | void): Promise<void> {
-  return vi.waitFor(check, { timeout: 10_000, interval: 20 })
+  return vi.waitFor(check, { timeout: 30_000, interval: 20 })
 }
 
 const becomes = (expected: string): Promise<void> => eventually(async () => expect(await valueUsd()).toBe(expected))

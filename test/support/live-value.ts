@@ -87,7 +87,7 @@ export class LiveValue {
 
   /** Resolves when an evaluation has begun. */
   async evaluating(): Promise<void> {
-    await vi.waitFor(() => expect(this.pending).toHaveLength(1), { timeout: 10_000, interval: 2 })
+    await vi.waitFor(() => expect(this.pending).toHaveLength(1), { timeout: 30_000, interval: 2 })
   }
 
   /** Opens a stream. */
@@ -140,5 +140,5 @@ export class LiveValue {
 
 /** Resolves when a stream has received these frames. */
 export async function comes({ frames }: ValueStream, expected: readonly string[]): Promise<void> {
-  await vi.waitFor(() => expect(frames).toEqual(expected), { timeout: 10_000, interval: 2 })
+  await vi.waitFor(() => expect(frames).toEqual(expected), { timeout: 30_000, interval: 2 })
 }

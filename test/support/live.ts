@@ -32,7 +32,7 @@ export async function liveGateway(
   const stop = await database.listen(listener)
   await vi.waitFor(() => {
     if (!versions.isListening) throw new Error('commits are not heard of')
-  }, 10_000)
+  }, 30_000)
   const server = await serverOf(gateway.app, {}, { isBehindProxies: true, port })
   return {
     ...gateway,
@@ -117,7 +117,7 @@ function clientOf(response: IncomingMessage, close: () => void): LiveClient {
         () => {
           if (found().length < count) throw new Error(`${found().length} of ${count} ${event}: ${text.slice(-500)}`)
         },
-        { timeout: 20_000, interval: 5 },
+        { timeout: 30_000, interval: 5 },
       )
       return found()
     },

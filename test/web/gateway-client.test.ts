@@ -132,7 +132,7 @@ test('a query that is ended ends its request', async () => {
     return new Promise(() => undefined)
   })
   const end = createGatewayClient(null).query(VaultFeesDocument, variables, () => undefined)
-  await vi.waitFor(() => expect(signal?.aborted).toBe(false))
+  await expect.poll(() => signal?.aborted).toBe(false)
   end()
   expect(signal?.aborted).toBe(true)
 })

@@ -57,7 +57,7 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     await expect.poll(running).toBe(1)
     gone.abort()
     expect(await given).toBeInstanceOf(ReadCancelled)
-    await expect.poll(running, { timeout: 10_000 }).toBe(0)
+    await expect.poll(running, { timeout: 30_000 }).toBe(0)
     await own.end()
   })
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { versionLimits } from '../../../src/limits.ts'
 import { readVersionAt } from '../../../src/database/read/commit-log.ts'
@@ -178,7 +178,7 @@ test('versions never go back on a connection, also where requests come before th
   const body = JSON.stringify(bodies)
   const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nmin-data-version: 2.6\r\n`
   send(`${head}content-length: ${body.length}\r\n\r\n${body}GET /strategies HTTP/1.1\r\nhost: a\r\n\r\n`)
-  await vi.waitFor(() => expect(server.running()).toBe(2))
+  await expect.poll(() => server.running()).toBe(2)
   commit('2.6')
   read()
   const [came] = await receives(/data-version[\s\S]*data-version: \S+/)
@@ -382,11 +382,11 @@ describe('Min-Data-Version', () => {
     const ofSender = versionLimits.lookups / 2
     const same = Array.from({ length: 10 }, () => ask('7.5', '192.0.2.1'))
     const others = askMany(100, '192.0.2.1')
-    await vi.waitFor(() => expect(asked).toBe(ofSender))
+    await expect.poll(() => asked).toBe(ofSender)
     // What another sender has asked for is shared.
     const joined = ask('7.5', '192.0.2.2')
     const ofAnother = askMany(200, '192.0.2.2')
-    await vi.waitFor(() => expect(asked).toBe(2 * ofSender))
+    await expect.poll(() => asked).toBe(2 * ofSender)
     const ofThird = ask('300.5', '192.0.2.3')
     await wait(50)
     expect(asked).toBe(2 * ofSender)
@@ -411,15 +411,15 @@ describe('Min-Data-Version', () => {
       waitFor(`${seq}.5`, sender, (cancel) => leave.push(cancel))
     const running = ask(7, 'first')
     const [left, next, late, ofOther] = [ask(8, 'first'), ask(9, 'first'), ask(10, 'first'), ask(11, 'second')]
-    await vi.waitFor(() => expect(asked).toEqual([7]))
+    await expect.poll(() => asked).toEqual([7])
     leave[1]?.()
     expect((await left)?.status).toBe(503)
     answers[0]?.()
     expect(await running).toBeNull()
-    await vi.waitFor(() => expect(asked).toEqual([7, 9]))
+    await expect.poll(() => asked).toEqual([7, 9])
     answers[1]?.()
     expect(await next).toBeNull()
-    await vi.waitFor(() => expect(asked).toEqual([7, 9, 11]))
+    await expect.poll(() => asked).toEqual([7, 9, 11])
     // Its turn has not come when the time is over.
     const refused = await late
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])

@@ -48,7 +48,7 @@ beforeAll(async () => {
   stop = await database.listen(watched)
   cached = gatewayOn(database, { cache })
   uncached = gatewayOn(database)
-  await vi.waitFor(() => expect(watched.isListening()).toBe(true), { timeout: 10_000 })
+  await vi.waitFor(() => expect(watched.isListening()).toBe(true), { timeout: 30_000 })
 })
 afterAll(() => stop())
 

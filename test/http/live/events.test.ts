@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createLedgerLog } from '../../../src/graphql/ledger-log.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream, type ReceivedEvent } from '../../support/live.ts'
@@ -86,13 +86,13 @@ describe('a stream of ledger rows', () => {
     const version = id.split('.').slice(0, 2).join('.')
     expect(dataOf(await (await follow(`after=${version}`)).until('event', 2))).toEqual(all.slice(3))
     await commit(vaults[0], 1)
-    for (const client of clients.slice(1))
-      await vi.waitFor(async () => expect(client.events.at(-1)?.data).toEqual((await ledgers()).at(-1)))
+    const newest = (await ledgers()).at(-1)
+    for (const client of clients.slice(1)) await expect.poll(() => client.events.at(-1)?.data).toEqual(newest)
   })
 
   test('has an id before its first row, so that nothing is missed in between', async () => {
     const client = await follow()
-    await vi.waitFor(() => expect(client.lastId()).toMatch(/^1\.\d+$/))
+    await expect.poll(() => client.lastId()).toMatch(/^1\.\d+$/)
     client.close()
     await commit(vaults[0], 2)
     const again = await follow('', { 'last-event-id': client.lastId() ?? '' })
@@ -142,7 +142,7 @@ describe('a position that is not part of the history', () => {
     'because its commit has fewer rows, and is %s, gets a reset',
     async (where) => {
       const other = where === 'in memory' ? await follow() : undefined
-      await vi.waitFor(() => expect(other?.lastId()).not.toBeNull())
+      await expect.poll(() => other?.lastId()).not.toBeNull()
       await commit(vaults[0], 2)
       await other?.until('event', 2)
       const { version } = await createLedgerLog(database).end()
@@ -198,7 +198,7 @@ test('a stream that began before the first commit goes on behind it', async () =
   const other = await liveGateway(empty)
   try {
     const first = await openStream(other.server.origin, '/live/events')
-    await vi.waitFor(() => expect(first.lastId()).not.toBeNull())
+    await expect.poll(() => first.lastId()).not.toBeNull()
     first.close()
     await apply(empty, [strategy('calm'), opened(vaults[0], 'calm', ++now), deposit(vaults[0], ++now, '100')])
     const again = await openStream(other.server.origin, '/live/events', {
@@ -226,7 +226,7 @@ test('while commits are not heard of, a stream says so once, and that it is up t
 test('rows of a feed that runs arrive once and in order, however often clients come back', async () => {
   const rows = 60
   const begin = await follow()
-  await vi.waitFor(() => expect(begin.lastId()).not.toBeNull())
+  await expect.poll(() => begin.lastId()).not.toBeNull()
   const reading = [20, 60, 150].map(async (stayMilliseconds) => {
     const own: ReceivedEvent[] = []
     for (let last = begin.lastId() ?? '', tries = 0; own.length < rows && tries < 100; tries++) {

@@ -68,7 +68,7 @@ function tailOf(limits: Partial<LiveLimits>, newest: { seq: number }) {
 
 /** Resolves when a tail has read the commits up to a number. */
 async function isReadTo(tail: LedgerTail, seq: number): Promise<void> {
-  await vi.waitFor(() => expect(tail.commitsInMemory(behind(seq)).kind).toBe('none'))
+  await expect.poll(() => tail.commitsInMemory(behind(seq)).kind).toBe('none')
 }
 
 /** A promise, and what resolves it. */
@@ -276,15 +276,15 @@ test.each([
   log.after.mockRejectedValue(error)
   newest.seq = 2
   commit()
-  await vi.waitFor(() => expect(reader?.written).toEqual(['stale']))
-  await vi.waitFor(() => expect(log.after.mock.calls.length).toBeGreaterThan(3))
+  await expect.poll(() => reader?.written).toEqual(['stale'])
+  await expect.poll(() => log.after.mock.calls.length).toBeGreaterThan(3)
   expect(report).toHaveBeenCalledTimes(reports)
   expect(paused?.written).toEqual([])
   paused?.read()
-  await vi.waitFor(() => expect(paused?.written).toEqual(['stale']))
+  await expect.poll(() => paused?.written).toEqual(['stale'])
   log.after.mockImplementation(({ seq }) => Promise.resolve(pageAfter(seq, 2)))
   for (const each of clients) {
-    await vi.waitFor(() => expect(each.written).toEqual(['stale', 'row', 'row', 'fresh']), 5_000)
+    await expect.poll(() => each.written).toEqual(['stale', 'row', 'row', 'fresh'])
   }
 })
 
@@ -397,14 +397,14 @@ test('a row that cannot be produced holds back those behind it, and none before 
   await isReadTo(tail, 1)
   newest.seq = 5
   commit()
-  await vi.waitFor(() => expect(written).toContain('stale'))
+  await expect.poll(() => written).toContain('stale')
   expect(written).toEqual(['2.1.1', '2.1.2', '3.1.1', '3.1.2', 'stale'])
   // Several rows are made at once from the second on.
   expect(frame.mock.calls.some(([{ cursor }]) => cursor === '5.1.1')).toBe(true)
   const message = expect.stringMatching(/^The ledger row 4\.1\.1 of vault /) as string
   expect(report.mock.calls).toEqual([[expect.objectContaining({ message, cause: bad })]])
   frame.mockImplementation(({ cursor }) => Promise.resolve(Buffer.from(cursor)))
-  await vi.waitFor(() => expect(written).toContain('fresh'), 5_000)
+  await expect.poll(() => written).toContain('fresh')
   expect(written.slice(5)).toEqual(['4.1.1', '4.1.2', '5.1.1', '5.1.2', 'fresh'])
   expect(unhandled).not.toHaveBeenCalled()
   process.off('unhandledRejection', unhandled)
@@ -421,7 +421,7 @@ test('a client whose stream was full is told that commits are not heard of, when
   await setImmediate()
   await setImmediate()
   client.read()
-  await vi.waitFor(() => expect(client.written).toEqual(['stale']))
+  await expect.poll(() => client.written).toEqual(['stale'])
 })
 
 test('a stream whose old row is not made lets others take their turn meanwhile, and keeps no other rows', async () => {
@@ -439,7 +439,7 @@ test('a stream whose old row is not made lets others take their turn meanwhile, 
     return Buffer.from('row')
   })
   const other = follow(tail, versions, 'other', behind(1), row)
-  await vi.waitFor(() => expect(other.written).toHaveLength(10))
+  await expect.poll(() => other.written).toHaveLength(10)
   expect(held.written).toEqual([])
   log.after.mockClear()
   // A weak reference keeps its object until the next task.
@@ -447,7 +447,7 @@ test('a stream whose old row is not made lets others take their turn meanwhile, 
   heapBytes()
   expect(pages.map((page) => page.deref())).toEqual(pages.map(() => undefined))
   open()
-  await vi.waitFor(() => expect(held.written).toHaveLength(10))
+  await expect.poll(() => held.written).toHaveLength(10)
   // Its first row was being made, and the others are read again.
   expect(log.after.mock.calls.map(([{ rows }]) => rows)).toContain(1)
 })
@@ -461,7 +461,7 @@ test('a stream whose old rows take long to make lets others take their turn befo
     await wait(20)
     return Buffer.alloc(liveLimits.rowBytesAtOnce)
   })
-  await vi.waitFor(() => expect(slow.written.length).toBeGreaterThan(0))
+  await expect.poll(() => slow.written.length).toBeGreaterThan(0)
   const other = follow(tail, versions, 'other', behind(1), row)
   await vi.waitFor(() => expect(other.written.length).toBeGreaterThan(0), { timeout: 20_000, interval: 2 })
   expect(slow.written.length).toBeLessThan(rows.length)

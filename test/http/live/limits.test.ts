@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
 import { discardedBytes } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
@@ -60,7 +60,7 @@ describe('streams', () => {
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '4'])
     expect(JSON.parse(refused.text())).toMatchObject({ type: 'urn:vault-gateway:problem:too-many-streams' })
     first.close()
-    await vi.waitFor(async () => expect(await figure('streams')).toBe(1))
+    await expect.poll(() => figure('streams')).toBe(1)
     expect((await follow()).status).toBe(200)
     expect(await figure('streams_refused_total')).toBe(1)
   })
@@ -90,7 +90,7 @@ describe('streams', () => {
     expect(await figure('streams')).toBe(1)
     client.send('x'.repeat(discardedBytes))
     await client.closed
-    await vi.waitFor(async () => expect(await figure('streams')).toBe(0))
+    await expect.poll(() => figure('streams')).toBe(0)
   })
 
   test('of the process are limited', async () => {
@@ -119,9 +119,9 @@ describe('streams', () => {
     raw.socket.pause()
     const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`
     raw.send(get('/docs/swagger-ui-bundle.js').repeat(5) + get(`/live/vaults?vault=${vault}`))
-    await vi.waitFor(async () => expect(await figure('streams')).toBe(1))
-    await vi.waitFor(async () => expect(await figure('streams_closed_total', 'slow')).toBe(1), 10_000)
-    await vi.waitFor(() => expect(gateway.server.running()).toBe(0), 10_000)
+    await expect.poll(() => figure('streams')).toBe(1)
+    await expect.poll(() => figure('streams_closed_total', 'slow')).toBe(1)
+    await expect.poll(() => gateway.server.running()).toBe(0)
   })
 
   test.each([
@@ -155,7 +155,7 @@ describe('streams', () => {
     const rows = await openStream(gateway.server.origin, '/live/events')
     clients.push(rows)
     const all = [await follow(), rows, await subscribe('meta { version }'), await subscribe('ledger { cursor }')]
-    for (const { events } of all) await vi.waitFor(() => expect(events[0]?.retry).toBe('7000'))
+    for (const { events } of all) await expect.poll(() => events[0]?.retry).toBe('7000')
   })
 
   test('of subscriptions are refused past the length that was given', async () => {

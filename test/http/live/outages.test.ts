@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { broken, comes, gone, LiveValue, type ValueStream } from '../../support/live-value.ts'
 
 let value: LiveValue
@@ -83,7 +83,7 @@ describe('while commits are not heard of', () => {
     await value.evaluated()
     await comes(second, ['stale', '200 at 1.1', 'stale'])
     await value.evaluated()
-    await vi.waitFor(() => expect(third?.frames).toEqual(['stale', '200 at 1.1', 'stale']))
+    await expect.poll(() => third?.frames).toEqual(['stale', '200 at 1.1', 'stale'])
   })
 
   test('a client that reads again is told that its data may be out of date', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Commit } from '../../../src/database/commits/change-listener.ts'
 import { createLedgerLog } from '../../../src/graphql/ledger-log.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
@@ -95,7 +95,7 @@ describe('what a client asks for after an event', () => {
     const opening = follow('/live/events')
     const released = release()
     const client = await opening
-    await vi.waitFor(() => expect(client.lastId()).toMatch(/^2\./), 5_000)
+    await expect.poll(() => client.lastId()).toMatch(/^2\./)
     for (const vault of vaults) expect(await ledgerOf(vault)).toHaveLength(2)
     await released
   })
@@ -118,7 +118,7 @@ describe('what a client asks for after an event', () => {
     withheld = []
     await commit()
     await commit()
-    await vi.waitFor(() => expect(withheld).toHaveLength(2))
+    await expect.poll(() => withheld).toHaveLength(2)
     const [first, second] = withheld as [Commit, Commit]
     notify(first)
     // The snapshot is of the second commit by now. Ten times as long is what a slow evaluation puts the next push off by.

@@ -52,7 +52,7 @@ test('a stream whose version a new server lacks is held back until that has it, 
   await wait(50)
   expect(follow).not.toHaveBeenCalled()
   versions.committed({ version: '7.1', newestTs: null })
-  await vi.waitFor(() => expect(follow).toHaveBeenCalledWith('reached'))
+  await expect.poll(() => follow).toHaveBeenCalledWith('reached')
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -92,7 +92,7 @@ test('the rows of one client, as many as may wait, refuse none of another', asyn
   await Promise.all(clients.map((client) => client.until('next', 1)))
   holdSeries()
   await harvest(rows)
-  await vi.waitFor(() => expect(attackers.some(hasSentStale)).toBe(true), 10_000)
+  await expect.poll(() => attackers.some(hasSentStale)).toBe(true)
   await wait(300)
   gate.open()
   await other.until('next', 1 + rows)

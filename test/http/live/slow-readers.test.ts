@@ -81,7 +81,7 @@ test('clients that never read are closed and counted, and take little memory', a
   const clients = 15
   const { port, closed, open, change } = await streaming({ stallSeconds: 0.5, heartbeatSeconds: 0.1 })
   for (let count = 0; count < clients; count++) request(port)
-  await vi.waitFor(() => expect(open()).toBe(clients))
+  await expect.poll(() => open()).toBe(clients)
   heapBytes()
   const before = process.memoryUsage().arrayBuffers
   let most = 0
@@ -93,7 +93,7 @@ test('clients that never read are closed and counted, and take little memory', a
       most = Math.max(most, process.memoryUsage().arrayBuffers - before)
     }
   }
-  await vi.waitFor(() => expect(closed).toEqual(Array.from({ length: clients }, () => 'slow')), 10_000)
+  await expect.poll(() => closed).toEqual(Array.from({ length: clients }, () => 'slow'))
   expect(most).toBeLessThan(20 * 1024 * 1024)
 })
 
@@ -103,13 +103,13 @@ test('what all streams hold that is not read is limited: those with the most are
   const reader = request(port)
   reader.resume()
   for (let count = 1; count < clients; count++) request(port)
-  await vi.waitFor(() => expect(open()).toBe(clients))
+  await expect.poll(() => open()).toBe(clients)
   for (let changes = 0; changes < 60; changes++) {
     change()
     await wait(25)
   }
   // The last bytes of a frame that all wait for are in memory once.
-  await vi.waitFor(() => expect(closed.length).toBeGreaterThanOrEqual(clients - 2), 10_000)
+  await expect.poll(() => closed.length).toBeGreaterThanOrEqual(clients - 2)
   expect(new Set(closed)).toEqual(new Set(['slow']))
   expect(reader.destroyed).toBe(false)
 })
@@ -122,19 +122,19 @@ test('a client that does not read the end of its stream is closed too', async ()
     unsentBytes: 1e9,
   })
   request(port)
-  await vi.waitFor(() => expect(open()).toBe(1))
+  await expect.poll(() => open()).toBe(1)
   // More than the buffers of the operating system hold, before the stream reaches its age.
   for (let changes = 0; changes < 60; changes++) {
     change()
     await wait(5)
   }
-  await vi.waitFor(() => expect(closed).toEqual(['slow']), 10_000)
+  await expect.poll(() => closed).toEqual(['slow'])
 })
 
 test('a client that reads again gets the newest, and skips those before it', async () => {
   const { port, change, open } = await streaming({ heartbeatSeconds: 60 })
   const socket = request(port)
-  await vi.waitFor(() => expect(open()).toBe(1))
+  await expect.poll(() => open()).toBe(1)
   for (let changes = 0; changes < 100; changes++) {
     change()
     await wait(3)
@@ -142,7 +142,7 @@ test('a client that reads again gets the newest, and skips those before it', asy
   let text = ''
   socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
   socket.resume()
-  await vi.waitFor(() => expect(text).toContain('"number":100'), 10_000)
+  await expect.poll(() => text).toContain('"number":100')
   const numbers = Array.from(text.matchAll(/"number":(\d+)/g), ([, digits]) => Number(digits))
   expect(numbers).toEqual([...numbers].sort((first, second) => first - second))
   expect(numbers.length).toBeLessThan(60)

@@ -156,6 +156,6 @@ describe('a subscription', () => {
     const statuses = [await subscribe(second ?? ''), await subscribe(first ?? '')].map(({ status }) => status)
     expect([stream.status, ...statuses]).toEqual([200, 503, 200])
     for (const client of clients.splice(0)) client.close()
-    await vi.waitFor(async () => expect((await subscribe(second ?? '')).status).toBe(200))
+    await expect.poll(async () => (await subscribe(second ?? '')).status).toBe(200)
   })
 })

@@ -104,7 +104,7 @@ describe('a stream of snapshots', () => {
       await apply(database, [markOf(first, String(value))])
       await wait(10)
     }
-    await vi.waitFor(() => expect(client.events.at(-1)?.data).toContain('"valueUsd":229'), 5_000)
+    await expect.poll(() => client.events.at(-1)?.data).toContain('"valueUsd":229')
     const most = 2 + Math.ceil((performance.now() - began) / 250)
     expect(client.events.filter(({ event }) => event === 'snapshot').length).toBeLessThanOrEqual(1 + most)
   })
@@ -144,7 +144,7 @@ describe('a stream of snapshots', () => {
     expect(await ask('HEAD')).toMatchObject({ status: 200, events: [] })
     expect(await ask('OPTIONS')).toMatchObject({ status: 204, headers: { allow: 'GET, HEAD, OPTIONS' } })
     expect(await ask('POST')).toMatchObject({ status: 405 })
-    await vi.waitFor(() => expect(gateway.server.running()).toBe(0))
+    await expect.poll(() => gateway.server.running()).toBe(0)
   })
 })
 
@@ -154,7 +154,7 @@ describe('Last-Event-ID', () => {
     await before.until('snapshot', 1)
     before.close()
     await apply(database, [markOf(first, '555')])
-    await vi.waitFor(async () => expect((await snapshotOf(first)).text).toContain('"valueUsd":555'), 5_000)
+    await expect.poll(async () => (await snapshotOf(first)).text).toContain('"valueUsd":555')
     const after = await follow(`vault=${first}`, { 'last-event-id': before.lastId() ?? '' })
     const [event] = await after.until('snapshot', 1)
     expect(event?.data).toBe((await snapshotOf(first)).text)
@@ -188,7 +188,7 @@ test('a stream that is opened while the database is away follows a vault once, h
     isAway = false
     await client.until('snapshot', 1)
     await apply(database, [markOf(vaultA, '88')])
-    await vi.waitFor(() => expect(client.events.at(-1)?.data).toContain('"valueUsd":88'), 5_000)
+    await expect.poll(() => client.events.at(-1)?.data).toContain('"valueUsd":88')
     await wait(1_500)
     const bodies = client.events.flatMap(({ event, data }) => (event === 'snapshot' ? data : []))
     expect(new Set(bodies).size).toBe(bodies.length)
@@ -224,7 +224,7 @@ test('an unexpected error is reported once, however often the snapshot is tried,
       error = new Error(`42P01 ${times}`)
       const tries = observer.onEvaluation.mock.calls.length
       await apply(database, [markOf(vaultA, String(1_000 + times))])
-      await vi.waitFor(() => expect(observer.onEvaluation.mock.calls.length).toBeGreaterThan(tries + 1), 10_000)
+      await expect.poll(() => observer.onEvaluation.mock.calls.length).toBeGreaterThan(tries + 1)
       await client.until('stale', times)
       expect(other.reported).toHaveLength(times)
       error = null

@@ -23,7 +23,7 @@ beforeAll(async () => {
   cancelled = []
   gateway = gatewayOn(watched(hanging(database)), { limits: { ...defaultHttpLimits, answerSeconds } })
   // What it loads at first is none of what is timed here.
-  await vi.waitFor(async () => expect((await gateway.post('{ __typename }')).status).toBe(200), { timeout: 10_000 })
+  await vi.waitFor(async () => expect((await gateway.post('{ __typename }')).status).toBe(200), { timeout: 30_000 })
   server = await serverOf(gatewayOn(watched(hanging(database))).app)
 })
 afterAll(() => server.close())

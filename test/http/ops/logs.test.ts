@@ -68,7 +68,7 @@ async function logged(over: Database, environment: Record<string, string> = {}):
         const line = lines().find(({ msg, requestId }) => msg === 'Answered' && requestId === id)
         if (line === undefined) throw new Error(`no line of ${String(id)} in ${text}`)
         return line
-      }),
+      }, 30_000),
   }
 }
 
@@ -103,11 +103,11 @@ describe('a request is logged', () => {
     const gateway = await logged(readingBy(database, read))
     const connection = await rawConnection(gateway.port)
     connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\n\r\n')
-    await vi.waitFor(() => expect(read).toHaveBeenCalled())
+    await expect.poll(() => read).toHaveBeenCalled()
     connection.socket.destroy()
-    await vi.waitFor(() =>
-      expect(gateway.lines().find(({ requestId }) => requestId === 'gone')).toMatchObject({ status: null }),
-    )
+    await expect
+      .poll(() => gateway.lines().find(({ requestId }) => requestId === 'gone'))
+      .toMatchObject({ status: null })
   })
 
   test.each([
@@ -118,7 +118,7 @@ describe('a request is logged', () => {
     const gateway = await logged(database, { LOG_LEVEL: level })
     for (const path of ['/health', '/ready', '/metrics', '/strategies']) await (await gateway.get(path)).text()
     const heard = () => gateway.lines().map(({ msg, route }) => (route === undefined ? msg : `${msg} ${route}`))
-    await vi.waitFor(() => expect(heard()).toEqual(said))
+    await expect.poll(() => heard()).toEqual(said)
   })
 })
 
@@ -198,7 +198,7 @@ test('no key reaches a log, wherever it is put', async () => {
   }
   const asId = { authorization: `Bearer ${key}`, 'x-request-id': 'key-fit-for-an-id' }
   await gateway.get('/strategies', { headers: asId })
-  await vi.waitFor(() => expect(gateway.lines().some(({ requestId }) => requestId === '[hidden]')).toBe(true))
+  await expect.poll(() => gateway.lines().some(({ requestId }) => requestId === '[hidden]')).toBe(true)
   const said = gateway.text()
   expect(said).toContain('it failed for [hidden]')
   for (const secret of [key, JSON.stringify(key).slice(1, -1), 'key-fit-for-an-id', unknown, 'Bearer'])
