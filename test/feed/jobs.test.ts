@@ -21,6 +21,7 @@ import { type Line, readLines } from '../../src/feed/reading/lines.ts'
 import { fileSource } from '../../src/feed/reading/source.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { createOnServer, empty, emptyDatabase, postgresUrl } from '../support/database.ts'
+import { deferred } from '../support/deferred.ts'
 import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { feedText, manyDemoFacts, realFeed } from '../support/feeds.ts'
 import { addressOf, deposit, feedOf, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
@@ -162,15 +163,19 @@ test('lines of a round that one writer applies are in batches of as many bytes a
 
 describe('gathered items', () => {
   test('are joined while they come without a pause, and an error follows them', async () => {
+    const { promise: pauseSeen, resolve: seePause } = deferred()
     async function* source(): AsyncGenerator<string> {
       yield* await Promise.resolve(['1', '2', '3', '4', '5'])
-      await new Promise((resolve) => setTimeout(resolve, 60))
+      await pauseSeen
       yield '6'
       throw new Error('cut')
     }
     const lists: string[][] = []
     const read = async (): Promise<void> => {
-      for await (const list of listsUntilPause(source(), () => 1, 3)) lists.push(list)
+      for await (const list of listsUntilPause(source(), () => 1, 3)) {
+        lists.push(list)
+        if (list.includes('5')) seePause()
+      }
     }
     await expect(read()).rejects.toThrow('cut')
     expect(lists).toEqual([['1', '2', '3'], ['4', '5'], ['6']])
