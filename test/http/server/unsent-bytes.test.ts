@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { afterEach, describe, expect, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { afterEach, describe, expect, type MockInstance, test, vi } from 'vitest'
 import { unsentBytes, unsentResponseBytes } from '../../../src/limits.ts'
 import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { createResponseWriter } from '../../../src/http/server/node-adapter.ts'
@@ -156,22 +157,22 @@ test('a client that does not read an answer whole in the time that its bytes hav
 })
 
 test('a client that takes nothing off an answer is cut in the time in which nothing may stand still', async () => {
-  const silentSeconds = 4
+  const silentSeconds = 3
   const write = createResponseWriter()
-  const closed = new Promise<number>((resolve) => {
-    void serverOf(
-      {
-        listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
-          const begun = performance.now()
-          request.socket.once('close', () => resolve(performance.now() - begun))
-          return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) }, '127.0.0.1')
-        },
+  let timeouts: MockInstance<Socket['setTimeout']> | undefined
+  let isCut = false
+  server = await serverOf(
+    {
+      listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
+        timeouts = vi.spyOn(request.socket, 'setTimeout')
+        request.socket.once('close', () => (isCut = true))
+        return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) }, '127.0.0.1')
       },
-      { silentSeconds },
-    ).then((started) => {
-      server = started
-      return unreading(started.port)
-    })
-  })
-  expect(await closed).toBeLessThan(1.75 * silentSeconds * 1000)
-}, 20_000)
+    },
+    { silentSeconds },
+  )
+  await unreading(server.port)
+  await expect.poll(() => isCut).toBe(true)
+  // At the end of the second of these periods, and not of two whole ones.
+  expect(timeouts?.mock.calls[0]).toEqual([silentSeconds * 500])
+})
