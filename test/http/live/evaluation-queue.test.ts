@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
@@ -12,6 +12,14 @@ import type { FollowedQuery } from '../../../src/http/live/responses/followed-qu
 import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
+
+/** More iterations of the event loop than the work takes that a test begins before, with its timers. */
+async function iterations(): Promise<void> {
+  for (let count = 0; count < 20; count++) {
+    await wait(1)
+    await nextIteration()
+  }
+}
 
 test('evaluations begin in several iterations of the event loop, so that other work runs between them', async () => {
   const queue = new EvaluationQueue(liveLimits)
@@ -76,16 +84,11 @@ describe('evaluations that do not end', () => {
   const forever = (): Promise<never> => new Promise(() => undefined)
   const crowd = Array.from({ length: 3 * liveLimits.evaluations }, (_, at) => at)
 
-  /** Returns whether an evaluation begins, with the time of several iterations of the event loop. */
-  async function begins(queue: EvaluationQueue, evaluate: (typeof ways)[keyof typeof ways]): Promise<boolean> {
-    let hasBegun = false
-    const work = (): Promise<void> => {
-      hasBegun = true
-      return Promise.resolve()
-    }
+  /** Resolves when an evaluation has begun. */
+  async function begins(queue: EvaluationQueue, evaluate: (typeof ways)[keyof typeof ways]): Promise<void> {
+    const work = vi.fn(() => Promise.resolve())
     void evaluate(queue, '10.0.0.1', () => true, work)
-    await wait(50)
-    return hasBegun
+    await expect.poll(() => work).toHaveBeenCalled()
   }
 
   test.each([
@@ -94,8 +97,8 @@ describe('evaluations that do not end', () => {
   ])('%s do not wait for', async (_, occupy, evaluate) => {
     const queue = new EvaluationQueue(liveLimits)
     for (const at of crowd) void occupy(queue, `sender ${at}`, () => true, forever)
-    await wait(50)
-    expect(await begins(queue, evaluate)).toBe(true)
+    await iterations()
+    await begins(queue, evaluate)
   })
 
   describe.each(Object.entries(ways))('%s', (_, evaluate) => {
@@ -108,16 +111,16 @@ describe('evaluations that do not end', () => {
     test.each(Object.entries(sendersOf))('and are of %s leave room for others', async (_, senderAt) => {
       const queue = new EvaluationQueue(liveLimits)
       for (const at of crowd) void evaluate(queue, senderAt(at), () => true, forever)
-      await wait(50)
-      expect(await begins(queue, evaluate)).toBe(true)
+      await iterations()
+      await begins(queue, evaluate)
     })
 
     test('keep the event loop idle', async () => {
       const queue = new EvaluationQueue(liveLimits)
       for (const at of crowd) void evaluate(queue, `sender ${at % 2}`, () => true, forever)
-      await wait(50)
+      await iterations()
       const immediate = vi.spyOn(globalThis, 'setImmediate')
-      await wait(50)
+      await iterations()
       expect(immediate.mock.calls.length).toBeLessThan(5)
       immediate.mockRestore()
     })
@@ -221,10 +224,10 @@ describe('a followed response is evaluated in the turns of a sender that follows
   async function commitToAll(): Promise<void> {
     await untilBegun(vaults.length)
     end()
-    await wait(20)
+    await iterations()
     order = []
     responses.committed(['value'])
-    await vi.waitFor(() => expect(order).toHaveLength(1))
+    await expect.poll(() => order).toHaveLength(1)
   }
 
   test('unless its streams have closed before', async () => {
@@ -233,7 +236,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     follow(['vault 2'], 'two')
     close()
     end()
-    await vi.waitFor(() => expect(order).toEqual(['vault 0', 'vault 2']))
+    await expect.poll(() => order).toEqual(['vault 0', 'vault 2'])
   })
 
   test('whoever followed it first', async () => {
