@@ -105,7 +105,7 @@ test('of what all streams follow together there is a limit, of which a sender ha
   expect((await follow(part, '10.0.0.2')).status).toBe(200)
   expect((await follow(part, '10.0.0.3')).status).toBe(503)
   clients[0]?.close()
-  await vi.waitFor(async () => expect((await follow(part)).status).toBe(200), 10_000)
+  await expect.poll(async () => (await follow(part)).status).toBe(200)
 })
 
 test('streams that are pipelined behind another are not begun, and leave nothing where their client goes', async () => {
@@ -117,9 +117,8 @@ test('streams that are pipelined behind another are not begun, and leave nothing
   await raw.receives(/event: snapshot/)
   await wait(300)
   raw.socket.destroy()
-  await vi.waitFor(() => expect(server.running()).toBe(0))
-  await wait(300)
-  expect((await follow(ofAll)).status).toBe(200)
+  await expect.poll(() => server.running()).toBe(0)
+  await expect.poll(async () => (await follow(ofAll)).status).toBe(200)
 })
 
 test('the body of a request for a stream counts no more once that has begun', async () => {

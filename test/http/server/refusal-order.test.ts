@@ -142,7 +142,7 @@ describe('the refusal of a body that can not be read', () => {
 })
 
 test('a request that does not come whole in time is refused after the answer of the one before', async () => {
-  const { connection, begun } = await held({ headersSeconds: 0.2, requestSeconds: 0.2 })
+  const { connection, begun } = await held({ headersSeconds: 0.5, requestSeconds: 0.5 })
   connection.send(get('/first') + 'GET /second HTTP/1.1\r\nHost:')
   const first = await begun('/first')
   await wait(1_000)
