@@ -1,9 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Batch } from '../../src/feed/batch.ts'
 import { readSegments } from '../../src/feed/read-ahead.ts'
 import type { Line } from '../../src/feed/reading/lines.ts'
 import type { Source } from '../../src/feed/reading/source.ts'
+import { timePasses } from '../support/time-passes.ts'
 import { feedOf } from '../support/world.ts'
 
 describe('a source', () => {
@@ -16,7 +16,7 @@ describe('a source', () => {
     }
     const segments = readSegments(source, 0, parse)[Symbol.asyncIterator]()
     await segments.next()
-    await wait(100)
+    await timePasses(100)
     return { parsed, segments }
   }
 

@@ -17,6 +17,7 @@ import { fileSource } from '../../../src/feed/reading/source.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { feedText } from '../../support/feeds.ts'
+import { timePasses } from '../../support/time-passes.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA } from '../../support/world.ts'
 
 const start: FactInput[] = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
@@ -134,7 +135,7 @@ describe('a feed that is followed goes on', () => {
     await rename(feed, old)
     await writeFile(feed, lineOf(first))
     // The new one has been opened when the old one is done with.
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await timePasses(500)
     await rename(feed, `${feed}.2`)
     await writeFile(feed, lineOf(second))
     await becomes('102')
@@ -148,7 +149,7 @@ describe('a feed that is followed goes on', () => {
     await rename(feed, old)
     await writeFile(feed, lineOf(first))
     // The new one has been opened when the old one is done with.
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await timePasses(500)
     for (const [at, fact] of [second, third].entries()) {
       await rename(feed, `${feed}.${at + 2}`)
       await writeFile(feed, lineOf(fact))
@@ -556,7 +557,7 @@ test.each(['', lineOf(first).slice(0, 20)])(
     const running = ingest({ database, source, rejects: noRejects, signal: stopping.signal, onNextFile })
     await becomes('100')
     // Its time of change is compared from one look to the next.
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await timePasses(500)
     await writeFile(feed, feedText(start) + lineOf(first) + feedText(filler), { flag: 'r+' })
     await becomes('101')
     stopping.abort()

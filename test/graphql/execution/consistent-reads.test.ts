@@ -8,6 +8,7 @@ import type { DataOrigin, RequestContext } from '../../../src/graphql/execution/
 import { admissionLimits } from '../../../src/limits.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { timePasses } from '../../support/time-passes.ts'
 import { apply, deposit, mark, midnight, opened, position, strategy, vaultA, vaultB } from '../../support/world.ts'
 
 /** A mark that tells one number by its value, rewards and range: above 110 the position is out of it. */
@@ -80,14 +81,14 @@ test('senders take turns in snapshots, which leave connections for other reads',
     })
   const next = async (): Promise<void> => {
     for (const end of ends.splice(0)) end()
-    await wait(5)
+    await timePasses(5)
   }
   const leaving = new Canceller()
   const first = ask('a')
   const left = ask('a', leaving)
   const asked = [first, left, ask('a'), ask('a'), ask('b'), ask('c')]
   const outcomes = Promise.allSettled(asked)
-  await wait(5)
+  await timePasses(5)
   begun.length = 0
   expect(ends).toHaveLength(2)
   leaving.abort()

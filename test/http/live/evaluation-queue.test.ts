@@ -1,4 +1,4 @@
-import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
@@ -12,14 +12,7 @@ import type { FollowedQuery } from '../../../src/http/live/responses/followed-qu
 import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
-
-/** More iterations of the event loop than the work takes that a test begins before, with its timers. */
-async function iterations(): Promise<void> {
-  for (let count = 0; count < 20; count++) {
-    await wait(1)
-    await nextIteration()
-  }
-}
+import { timePasses } from '../../support/time-passes.ts'
 
 test('evaluations begin in several iterations of the event loop, so that other work runs between them', async () => {
   const queue = new EvaluationQueue(liveLimits)
@@ -97,7 +90,7 @@ describe('evaluations that do not end', () => {
   ])('%s do not wait for', async (_, occupy, evaluate) => {
     const queue = new EvaluationQueue(liveLimits)
     for (const at of crowd) void occupy(queue, `sender ${at}`, () => true, forever)
-    await iterations()
+    await timePasses(20)
     await begins(queue, evaluate)
   })
 
@@ -111,16 +104,16 @@ describe('evaluations that do not end', () => {
     test.each(Object.entries(sendersOf))('and are of %s leave room for others', async (_, senderAt) => {
       const queue = new EvaluationQueue(liveLimits)
       for (const at of crowd) void evaluate(queue, senderAt(at), () => true, forever)
-      await iterations()
+      await timePasses(20)
       await begins(queue, evaluate)
     })
 
     test('keep the event loop idle', async () => {
       const queue = new EvaluationQueue(liveLimits)
       for (const at of crowd) void evaluate(queue, `sender ${at % 2}`, () => true, forever)
-      await iterations()
+      await timePasses(20)
       const immediate = vi.spyOn(globalThis, 'setImmediate')
-      await iterations()
+      await timePasses(20)
       expect(immediate.mock.calls.length).toBeLessThan(5)
       immediate.mockRestore()
     })
@@ -224,7 +217,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
   async function commitToAll(): Promise<void> {
     await untilBegun(vaults.length)
     end()
-    await iterations()
+    await timePasses(20)
     order = []
     responses.committed(['value'])
     await expect.poll(() => order).toHaveLength(1)

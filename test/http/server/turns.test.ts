@@ -1,4 +1,4 @@
-import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Turns } from '../../../src/http/async/turns.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
@@ -11,6 +11,7 @@ import { connectionLimits, defaultHttpLimits } from '../../../src/limits.ts'
 import { type Deferred, deferred } from '../../support/deferred.ts'
 import { type RawConnection, rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
+import { timePasses } from '../../support/time-passes.ts'
 
 const { iterationMilliseconds } = connectionLimits
 /** Each piece of work takes a millisecond: one iteration has time for so many of them, and the one that it ends with. */
@@ -169,7 +170,7 @@ describe('turns', () => {
     expect(turns.isFree()).toBe(true)
     work()
     expect(turns.isFree()).toBe(false)
-    await wait(5)
+    await timePasses(5)
     expect(turns.isFree()).toBe(true)
     const waiting = turns.next('a')
     expect(turns.isFree()).toBe(false)

@@ -7,8 +7,10 @@ import {
   createAdmissionControl,
   type Ticket,
 } from '../../../../src/graphql/execution/admission/admission-control.ts'
+import { deferred } from '../../../support/deferred.ts'
+import { timePasses } from '../../../support/time-passes.ts'
 
-const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const passed = (milliseconds = 5): Promise<void> => timePasses(milliseconds)
 const options = {
   cheapCost: 50,
   maxExpensive: 100,
@@ -254,12 +256,14 @@ test('what is short goes past long lists that wait, which go on where one is giv
   const admission = createAdmissionControl(onlyCheap)
   const gone = new AbortController()
   const order: string[] = []
-  const first = admission.run(() => passed(15), whole)
+  const { promise, resolve } = deferred()
+  const first = admission.run(() => promise, whole)
   const second = admission.run(() => order.push('second'), { ...whole, signal: gone.signal })
   const third = admission.run(() => order.push('third'), whole)
   await admission.run(() => order.push('short'), short)
   gone.abort()
   await expect(second).rejects.toBeInstanceOf(ReadCancelled)
+  resolve()
   await Promise.all([first, third])
   expect(order).toEqual(['short', 'third'])
 })
