@@ -1,5 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { versionLimits } from '../../../src/limits.ts'
 import { readVersionAt } from '../../../src/database/read/commit-log.ts'
@@ -13,6 +12,7 @@ import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { errorOf, problemOf } from '../../support/problem.ts'
 import { rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
+import { timePasses } from '../../support/time-passes.ts'
 import { apply } from '../../support/world.ts'
 
 /* What is told of commits here is told by the tests: the content is always the same. */
@@ -123,7 +123,7 @@ describe('an answer tells', () => {
     let read: () => void = () => undefined
     isSlow = new Promise((resolve) => (read = resolve))
     const [early, joined] = [gateway.get(snapshot), gateway.get(snapshot)]
-    await wait(50)
+    await timePasses(50)
     commit('2.6')
     const late = gateway.get(snapshot)
     read()
@@ -203,7 +203,7 @@ describe('Min-Data-Version', () => {
     gatewayAt('1.5')
     await gateway.get(snapshot)
     const answers = [asking('3.7'), asking('2.6', '/strategies'), post(bodies, { 'min-data-version': '3.7' })]
-    await wait(50)
+    await timePasses(50)
     commit('2.6')
     commit('3.7')
     for (const each of answers) {
@@ -232,7 +232,7 @@ describe('Min-Data-Version', () => {
     }
     expect((await errorOf(await asking('1001.5', graphql))).extensions).toEqual({ code: 'HISTORY_CHANGED' })
     const waiting = asking('1002.7')
-    await wait(50)
+    await timePasses(50)
     commit('1002.8')
     expect((await waiting).status).toBe(409)
   })
@@ -250,7 +250,7 @@ describe('Min-Data-Version', () => {
   test('of a lost history is refused also while the numbers of this one are lower', async () => {
     afterFailover()
     const waiting = [asking('100.6'), asking('100.6', graphql)]
-    await wait(50)
+    await timePasses(50)
     versions.upToDate(performance.now())
     for (const answer of waiting) expect((await answer).status).toBe(409)
     // Far more commits than can have come since the newest proof.
@@ -260,13 +260,13 @@ describe('Min-Data-Version', () => {
   test('that no commit has had yet is not there yet, although every commit until now is here', async () => {
     gatewayAt('99.5')
     const waiting = [asking('100.6'), asking('100.6', graphql), asking(far)]
-    await wait(50)
+    await timePasses(50)
     versions.upToDate(performance.now())
     for (const answer of waiting) expect((await answer).status).toBe(503)
     afterFailover()
     versions.upToDate(performance.now())
     const beyond = asking(`${99 + versionLimits.ahead + 2}.6`)
-    await wait(50)
+    await timePasses(50)
     versions.upToDate(performance.now())
     expect((await beyond).status).toBe(503)
   })
@@ -276,7 +276,7 @@ describe('Min-Data-Version', () => {
     const lagging = performance.now() - versionLimits.waitMilliseconds - 1
     versions.upToDate(lagging)
     const statuses = [asking('100.6'), asking(far)].map(async (answer) => (await answer).status)
-    await wait(50)
+    await timePasses(50)
     versions.upToDate(lagging)
     expect(await Promise.all(statuses)).toEqual([503, 503])
     // The proof of an earlier server.
@@ -290,9 +290,9 @@ describe('Min-Data-Version', () => {
   test('that comes late is not of a lost history, however many proofs come before', async () => {
     gatewayAt('99.5')
     const answer = asking('100.6')
-    await wait(50)
+    await timePasses(50)
     versions.upToDate(performance.now())
-    await wait(50)
+    await timePasses(50)
     commit('100.6')
     expect((await answer).status).toBe(200)
   })
@@ -388,7 +388,7 @@ describe('Min-Data-Version', () => {
     const ofAnother = askMany(200, '192.0.2.2')
     await expect.poll(() => asked).toBe(2 * ofSender)
     const ofThird = ask('300.5', '192.0.2.3')
-    await wait(50)
+    await timePasses(50)
     expect(asked).toBe(2 * ofSender)
     answer()
     expect(new Set(await Promise.all([...same, joined]))).toEqual(new Set([200]))
@@ -404,7 +404,9 @@ describe('Min-Data-Version', () => {
       asked.push(seq)
       return new Promise((resolve) => answers.push(() => resolve(`${seq}.5`)))
     }
-    const limits = { ...versionLimits, lookups: 1, waitMilliseconds: 1_000 }
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const limits = { ...versionLimits, lookups: 1, waitMilliseconds: 60_000 }
     const waitFor = versionWaiter(versions, versionAt, report, new Turns(10), limits)
     const leave: (() => void)[] = []
     const ask = (seq: number, sender: string): ReturnType<typeof waitFor> =>
@@ -421,6 +423,7 @@ describe('Min-Data-Version', () => {
     expect(await next).toBeNull()
     await expect.poll(() => asked).toEqual([7, 9, 11])
     // Its turn has not come when the time is over.
+    vi.advanceTimersByTime(limits.waitMilliseconds)
     const refused = await late
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
     expect(refused?.body).toContain('ask for old versions at once')
