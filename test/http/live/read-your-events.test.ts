@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Commit } from '../../../src/database/commits/change-listener.ts'
 import { createLedgerLog } from '../../../src/graphql/ledger-log.ts'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -122,12 +123,12 @@ describe('what a client asks for after an event', () => {
     const [first, second] = withheld as [Commit, Commit]
     notify(first)
     // The snapshot is of the second commit by now. Ten times as long is what a slow evaluation puts the next push off by.
-    await wait(500)
+    await wait(1_000)
     notify(second)
     withheld = null
     await client.until('snapshot', 2)
     await commit()
-    await Promise.race([client.until('snapshot', 3), wait(3_000)])
+    await Promise.race([client.until('snapshot', 3), wait(8_000)])
     expect(client.events.filter(({ event }) => event === 'snapshot')).toHaveLength(3)
   })
 
@@ -135,9 +136,13 @@ describe('what a client asks for after an event', () => {
     await empty(database)
     await gateway.close()
     gateway = await liveGateway(database)
-    const opening = Array.from({ length: 20 }, () => follow('/live/events'))
-    await Promise.race([Promise.all(opening), wait(4_000)])
-    expect(clients.map((client) => client.status)).toEqual(Array(20).fill(200))
-    await Promise.all(opening)
+    const waits = vi.spyOn(DataVersions.prototype, 'waitUntil')
+    onTestFinished(() => waits.mockRestore())
+    const opening = await Promise.all(Array.from({ length: 20 }, () => follow('/live/events')))
+    expect(opening.map((client) => client.status)).toEqual(Array(20).fill(200))
+    // Each wait is over when it begins: there is still no commit.
+    const areOver = waits.mock.calls.map(([isOver]) => isOver())
+    expect(areOver.length).toBeGreaterThan(0)
+    expect(areOver).not.toContain(false)
   })
 })
