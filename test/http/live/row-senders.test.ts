@@ -33,7 +33,8 @@ beforeEach(async () => {
     if (statement.name.includes('equity')) await own.opened
     return reader.read(statement, values, signal)
   })
-  gateway = await liveGateway(held, { apiKeys: [attacker, honest] })
+  // Rows are held back for as long as the test takes.
+  gateway = await liveGateway(held, { apiKeys: [attacker, honest], liveLimits: { rowMilliseconds: 600_000 } })
 })
 
 afterEach(async () => {
