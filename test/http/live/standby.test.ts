@@ -8,6 +8,7 @@ import { emptyDatabase, readingBy, type TestDatabase } from '../../support/datab
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
 
+const nothing = (): void => undefined
 const vault = addressOf(1)
 /** Longer than a stream that is late waits for its next look. */
 const long = 1_500
@@ -20,6 +21,8 @@ let reached: LedgerPosition
 let now: number
 /** Reads of rows from the database. */
 let reads: number
+/** Called once, when rows are read next. */
+let onRead: () => void
 /** Lookups of old versions that succeed. */
 let lookups: number
 /** Whether the standby does not show any vault yet. */
@@ -29,6 +32,7 @@ beforeEach(async () => {
   database = await emptyDatabase()
   now = midnight
   reads = 0
+  onRead = nothing
   lookups = Infinity
   isHidden = false
   await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
@@ -50,6 +54,8 @@ beforeEach(async () => {
       end: () => Promise.resolve(reached),
       after: async (asked, vaults) => {
         reads++
+        onRead()
+        onRead = nothing
         if (asked.seq > reached.seq) return { kind: 'ahead' }
         const page = await log.after(asked, vaults)
         if (page.kind !== 'commits') return page
@@ -107,9 +113,10 @@ async function isAll(
 describe('rows after a position that a standby has not reached yet', () => {
   test('come when it has, without a word where that is soon', async () => {
     const position = await commit()
+    // Soon after the stream has found that it is not there: by a timer of this process, before that of its wait.
+    onRead = () => void setTimeout(replay, 300, position)
     const client = await follow(`/live/events?after=${position.version ?? ''}`)
-    await wait(300)
-    replay(position)
+    await expect.poll(() => reached).toBe(position)
     replay(await commit())
     await client.until('event', 1)
     expect(eventsOf(client)).toEqual(['event'])
