@@ -71,12 +71,14 @@ async function allowing(connections: number, options: Partial<ServerOptions> = {
   }
 }
 
-/** Opens connections for half a second, and prints how many there are. */
+/** Opens connections, and prints how many there are when all are, or after 20 s. */
 const opener = `
   const [port, count] = process.argv.slice(1).map(Number)
+  const end = () => process.exit(console.log(open))
   let open = 0
-  for (let at = 0; at < count; at++) require('node:net').connect(port, '127.0.0.1').on('error', () => {}).on('connect', () => open++)
-  setTimeout(() => process.exit(console.log(open)), 500)`
+  const onConnect = () => ++open === count && end()
+  for (let at = 0; at < count; at++) require('node:net').connect(port, '127.0.0.1').on('error', () => {}).on('connect', onConnect)
+  setTimeout(end, 20_000)`
 
 describe('connections', () => {
   test('are kept by the kernel while the event loop is busy, more of them than by default', async () => {
