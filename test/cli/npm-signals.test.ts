@@ -24,9 +24,9 @@ test.each([
   // The gateway has these pipes, too: they close when it has ended.
   const ended = new Promise((resolve) => npm.once('close', resolve))
   try {
-    await expect.poll(() => said, { timeout: 50_000 }).toMatch(/GraphiQL {2}http/)
+    await expect.poll(() => said, { timeout: 60_000 }).toMatch(/GraphiQL {2}http/)
     process.kill(toGroup ? -(npm.pid ?? 0) : (npm.pid ?? 0), signal)
-    await Promise.race([ended, wait(20_000)])
+    await Promise.race([ended, wait(60_000)])
     expect(said).toMatch(/"msg":"Stopping.*"msg":"Stopped"/s)
   } finally {
     try {
