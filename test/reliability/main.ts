@@ -133,7 +133,7 @@ const shows: Readonly<Record<string, Show>> = {
     unit: 'seconds',
     size: 60,
     engines: ['postgresql'],
-    run: ({ homes, size, say }) => edge({ homes, say, seconds: size, vaults: 10, edgeSeconds: 5, leastShare: 0.9 }),
+    run: ({ homes, size, say }) => edge({ homes, say, seconds: size, vaults: 10, edgeSeconds: 5 }),
   },
   cluster: {
     unit: 'points',
