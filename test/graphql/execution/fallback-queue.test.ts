@@ -223,8 +223,9 @@ test('after introspection, preparation and expensive operations wait for as long
   expect(pauses.length).toBeGreaterThanOrEqual(1)
   let isPrepared = false
   const since = performance.now()
-  void own.pause(20)
+  void own.pause(60)
   await own.prepare(() => void (isPrepared = true), { cost: admissionLimits.shortPreparation + 1, sender: 'one' })
   expect(isPrepared).toBe(true)
-  expect(performance.now() - since).toBeGreaterThanOrEqual(19)
+  // A timer counts from the start of its iteration of the event loop, and may fire as much before its time.
+  expect(performance.now() - since).toBeGreaterThan(30)
 })
