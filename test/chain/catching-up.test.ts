@@ -75,7 +75,7 @@ describeOnChain('vaults that are behind the others', () => {
       request.method === 'eth_getLogs' && JSON.stringify(request.params).includes(transfer)
         ? Promise.resolve({ error: { code: 4444, message: 'pruned history unavailable' } })
         : pass()
-    const options = optionsOf(jsonOf(proxy.url), { once: false, signal: AbortSignal.timeout(20_000) })
+    const options = optionsOf(jsonOf(proxy.url), { once: false, signal: AbortSignal.timeout(patienceMilliseconds) })
     const retry = { firstMilliseconds: 2, maxMilliseconds: 20, faultTimes: shortFaultTimes }
     const connection = await connectChain({ ...options, retry }, false)
     const { impatientRpc, multicall, acquisitions } = connection

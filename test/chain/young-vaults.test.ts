@@ -63,7 +63,7 @@ describeOnChain('a vault whose first block is not final yet', () => {
     await vi.waitFor(() => expect(reading.readTo()).toBeGreaterThan(0), patienceMilliseconds / 4)
     isOther = true
     const ended = reading.ended.then(() => 'ended', String)
-    const told = await Promise.race([ended, wait(2_000, 'waits')])
+    const told = await Promise.race([ended, wait(patienceMilliseconds / 4, 'waits')])
     await reading.stop().catch(() => undefined)
     await proxy.close()
     expect(told).toMatch(/^WrongChain: .*31337/)
