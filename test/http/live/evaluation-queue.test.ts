@@ -22,14 +22,17 @@ test('evaluations begin in several iterations of the event loop, so that other w
   }
   let iterations = 0
   const counting = setInterval(() => iterations++, 0)
-  await Promise.all(Array.from({ length: 200 }, () => queue.forFollowed('one', () => true, busy).result))
+  await Promise.all(Array.from({ length: 200 }, () => queue.forFollowed(['one'], () => true, busy).result))
   clearInterval(counting)
   expect(iterations).toBeGreaterThan(10)
 })
 
 const ways = {
-  'of followed responses': (queue: EvaluationQueue, ...args: Parameters<EvaluationQueue['forOpening']>) =>
-    queue.forFollowed(...args).result,
+  'of followed responses': (
+    queue: EvaluationQueue,
+    sender: string,
+    ...args: [isWanted: () => boolean, work: () => Promise<unknown>]
+  ) => queue.forFollowed([sender], ...args).result,
   'of openings': (queue: EvaluationQueue, ...args: Parameters<EvaluationQueue['forOpening']>) =>
     queue.forOpening(...args),
 }
@@ -130,7 +133,7 @@ test('all evaluations are made, however few may run of one client', async () => 
     await wait(1)
     running--
   }
-  await Promise.all(senders.map((sender) => queue.forFollowed(sender, () => true, work).result))
+  await Promise.all(senders.map((sender) => queue.forFollowed([sender], () => true, work).result))
   expect(most).toBe(3)
 })
 
@@ -175,7 +178,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     end = nothing
     const versions = new DataVersions()
     versions.listening(true)
-    const fanOut = createFanOut(limits.slice, 10)
+    const fanOut = createFanOut(limits.sliceMilliseconds, 10)
     responses = new FollowedResponses({ limits, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
   })
 
@@ -249,66 +252,144 @@ describe('a followed response is evaluated in the turns of a sender that follows
   })
 
   const followersOf = (senders: readonly string[]) => new Set(senders.map((sender) => ({ connection: { sender } })))
-  const inTurnOf = (turn: EvaluationTurn, follows: Parameters<EvaluationTurn['joined']>[0]): Promise<string> =>
-    turn.queue(follows, 'owner', (sender) => ({ result: Promise.resolve(sender), moveTo: nothing }))
+  const inTurnsOf = (turn: EvaluationTurn, follows: Parameters<EvaluationTurn['joined']>[0]): Promise<string[]> =>
+    turn.queue(follows, 'owner', (senders) => ({
+      result: Promise.resolve([...senders]),
+      addTo: nothing,
+      removeFrom: nothing,
+    }))
 
   test('which has a stream of it', async () => {
     const followers = followersOf(['crowd', 'one'])
     const turn = new EvaluationTurn(followers)
     const follows = { takenBy: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
     turn.joined(follows, 'gone')
-    expect(await inTurnOf(turn, follows)).toBe('gone')
+    expect(await inTurnsOf(turn, follows)).toContain('gone')
     turn.left(follows, 'gone')
-    expect(await inTurnOf(turn, follows)).toBe('one')
+    expect(new Set(await inTurnsOf(turn, follows))).toEqual(new Set(['crowd', 'one']))
   })
 
   test('after a look at a few of its streams, however many there are', async () => {
     let looks = 0
-    const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, () => 'one')))
-    await inTurnOf(turn, { takenBy: () => ++looks })
+    const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`)))
+    const senders = await inTurnsOf(turn, { takenBy: () => ++looks })
     expect(looks).toBeLessThan(50)
+    expect(senders.length).toBeLessThan(10)
   })
 
   test('of many streams, after several evaluations', async () => {
     const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`)))
     const follows = { takenBy: (sender: string) => (sender === '999' ? 1 : 100) }
-    const chosen = await Promise.all(Array.from({ length: 300 }, () => inTurnOf(turn, follows)))
-    expect(chosen.at(-1)).toBe('999')
+    const chosen = await Promise.all(Array.from({ length: 300 }, () => inTurnsOf(turn, follows)))
+    expect(chosen.at(-1)).toContain('999')
   })
+
+  /** A turn with an evaluation that waits, and the changes of the senders in whose turns it does. */
+  function waiting(result: Promise<unknown>) {
+    const followers = followersOf(['crowd'])
+    const turn = new EvaluationTurn(followers)
+    const follows = { takenBy: (sender: string) => (sender === 'crowd' ? 1_000 : 1) }
+    const changes: string[] = []
+    const addTo = (sender: string): void => void changes.push(`add ${sender}`)
+    const removeFrom = (sender: string): void => void changes.push(`remove ${sender}`)
+    const ended = turn.queue(follows, 'owner', () => ({ result, addTo, removeFrom }))
+    return { followers, turn, follows, changes, ended }
+  }
 
   test('and is let go of when it has ended', async () => {
-    const turn = new EvaluationTurn(followersOf(['crowd']))
-    const follows = { takenBy: (sender: string) => (sender === 'crowd' ? 1_000 : 1) }
-    let moves = 0
-    await turn.queue(follows, 'owner', () => ({ result: Promise.resolve(), moveTo: () => moves++ }))
+    const { turn, follows, changes, ended } = waiting(Promise.resolve())
+    await ended
     turn.joined(follows, 'one')
-    expect(moves).toBe(0)
+    expect(changes).toEqual([])
   })
 
-  test('and is moved back when the stream has left for which it was moved, and no more', () => {
-    const turn = new EvaluationTurn(followersOf(['crowd']))
-    const follows = { takenBy: (sender: string) => (sender === 'crowd' ? 1_000 : 1) }
-    const moves: string[] = []
-    const moveTo = (sender: string): void => void moves.push(sender)
-    void turn.queue(follows, 'owner', () => ({ result: new Promise(() => undefined), moveTo }))
-    for (const sender of ['one', 'two', 'three']) {
-      turn.joined(follows, sender)
-      turn.left(follows, sender)
-    }
-    expect(moves).toEqual(['one', 'crowd'])
+  test('and waits in the turns of no sender that has left, unless all have', () => {
+    const { followers, turn, follows, changes } = waiting(new Promise(() => undefined))
+    turn.joined(follows, 'one')
+    turn.left(follows, 'one')
+    expect(changes).toEqual(['add one', 'add crowd', 'remove one'])
+    followers.clear()
+    turn.left(follows, 'crowd')
+    expect(changes).toHaveLength(3)
+  })
+})
+
+describe('a followed response is evaluated in the turn of any of its senders, where the share of another is full', () => {
+  const forever = (): Promise<never> => new Promise(() => undefined)
+  const limits = { ...liveLimits, evaluations: 4 }
+
+  function fullOf(sender: string): EvaluationQueue {
+    const queue = new EvaluationQueue(limits)
+    for (let at = 0; at < limits.evaluations; at++) void queue.forFollowed([sender], () => true, forever)
+    return queue
+  }
+
+  test('from the beginning, once', async () => {
+    const queue = fullOf('slow')
+    const work = vi.fn(() => Promise.resolve('done'))
+    expect(await queue.forFollowed(['slow', 'one'], () => true, work).result).toBe('done')
+    await wait(1)
+    expect(work).toHaveBeenCalledTimes(1)
   })
 
-  test('and is moved to the turns of others a few times only', () => {
-    const turn = new EvaluationTurn(followersOf(['crowd']))
-    let moves = 0
-    const followed = new Map([['crowd', 1_000]])
-    const follows = { takenBy: (sender: string) => followed.get(sender) ?? 1 }
-    const moveTo = (): void => void moves++
-    void turn.queue(follows, 'owner', () => ({ result: Promise.resolve(), moveTo }))
-    for (let at = 0; at < 1_000; at++) {
-      turn.joined(follows, `sender ${at}`)
-      followed.set(`sender ${at}`, 500)
+  test('from when that one joins', async () => {
+    const queue = fullOf('slow')
+    const { result, addTo, removeFrom } = queue.forFollowed(
+      ['slow'],
+      () => true,
+      () => Promise.resolve('done'),
+    )
+    addTo('one')
+    removeFrom('slow')
+    expect(await result).toBe('done')
+  })
+
+  test('and no longer of one that has left', async () => {
+    const queue = fullOf('slow')
+    const work = vi.fn(() => Promise.resolve())
+    const { addTo, removeFrom } = queue.forFollowed(['slow'], () => true, work)
+    removeFrom('slow')
+    await wait(1)
+    expect(work).not.toHaveBeenCalled()
+    addTo('one')
+    expect(work).toHaveBeenCalledTimes(1)
+  })
+
+  test('whichever follows fewer', async () => {
+    const begun: string[] = []
+    const nothing = (): void => undefined
+    const versions = new DataVersions()
+    versions.listening(true)
+    const responses = new FollowedResponses({
+      limits,
+      versions,
+      fanOut: createFanOut(10, 10),
+      onEvaluation: nothing,
+      onDelivery: nothing,
+    })
+    const follow = (sender: string, reserved: number, names: readonly string[]): void => {
+      const sink = {
+        unsentBytes: 0,
+        end: nothing,
+        destroy: nothing,
+        write: nothing,
+        onDrain: nothing,
+        onClose: nothing,
+      }
+      const connection = new LiveConnection(sink, limits, sender, new UnsentFrames(1))
+      responses.reserve(reserved, connection)
+      for (const name of names) {
+        const evaluate = (): Promise<never> => {
+          begun.push(name)
+          return forever()
+        }
+        const refusal = () => ({ frame: Buffer.from(''), isEnd: false })
+        const staleFrame = Buffer.from('stale')
+        responses.follow({ name, evaluate, frame: (body) => body, refusal, staleFrame }, connection)
+      }
     }
-    expect(moves).toBe(1)
+    follow('slow', 0, ['slow 1', 'slow 2', 'both'])
+    follow('one', 100, ['both'])
+    await vi.waitFor(() => expect(begun).toContain('both'), { timeout: 20_000 })
   })
 })

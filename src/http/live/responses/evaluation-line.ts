@@ -2,8 +2,10 @@ import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
 import { networkOf } from '../../sender.ts'
 import { Budget } from '../../server/capacity/budget.ts'
 
-/** An evaluation that waits for its turn. */
+/** An evaluation that waits for its turn, or runs. */
 export interface QueuedEvaluation {
+  /** Senders in whose turns it waits: whichever turn comes first, it is run in that one. */
+  readonly senders: Set<string>
   /** Makes the response; called once, when its turn has come. */
   readonly work: () => Promise<unknown>
   readonly isWanted: () => boolean
@@ -32,18 +34,16 @@ export class EvaluationLine {
     this.#runningOf = new Budget(max)
   }
 
+  /** Lets an evaluation, which has not begun, wait in the turns of a sender, beside those where it waits already. */
   add(sender: string, evaluation: QueuedEvaluation): void {
+    if (evaluation.senders.has(sender)) return
+    evaluation.senders.add(sender)
     this.#waiting.add(sender, evaluation)
   }
 
-  /**
-   * Gives an evaluation a turn of another sender.
-   * @returns whether it still waited
-   */
-  move(evaluation: QueuedEvaluation, from: string, to: string): boolean {
-    if (!this.#waiting.delete(from, evaluation)) return false
-    this.#waiting.add(to, evaluation)
-    return true
+  /** Lets an evaluation no longer wait in the turns of a sender. */
+  remove(sender: string, evaluation: QueuedEvaluation): void {
+    if (evaluation.senders.delete(sender)) this.#waiting.delete(sender, evaluation)
   }
 
   /**
@@ -58,6 +58,8 @@ export class EvaluationLine {
       return this.#runningOf.hasRoom(name, 1)
     }
     for (let next = this.#waiting.take(mayTake); next !== undefined; next = this.#waiting.take(mayTake)) {
+      for (const sender of next.senders) this.#waiting.delete(sender, next)
+      next.senders.clear()
       if (next.isWanted()) return this.#run(next, client)
       next.giveUp(new EvaluationRefused('The client has left.'))
     }

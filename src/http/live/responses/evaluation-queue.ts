@@ -6,8 +6,10 @@ import { EvaluationLine, EvaluationRefused, type QueuedEvaluation } from './eval
 export interface QueuedResult<Result> {
   /** @throws {EvaluationRefused} */
   readonly result: Promise<Result>
-  /** Gives it a turn of another sender, unless it has begun. */
-  moveTo(sender: string): void
+  /** Lets it wait in the turns of another sender too, unless it has begun. */
+  addTo(sender: string): void
+  /** Lets it no longer wait in the turns of a sender; it must wait in those of another one. */
+  removeFrom(sender: string): void
 }
 
 /**
@@ -39,12 +41,16 @@ export class EvaluationQueue {
   }
 
   /**
-   * Runs an evaluation of a response that streams follow.
-   * @param sender of one of these streams
+   * Runs an evaluation of a response that streams follow, in the turn that comes first.
+   * @param senders of some of these streams; at least one
    * @param isWanted returns whether any stream still follows it
    */
-  forFollowed<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): QueuedResult<Result> {
-    return this.#wait(this.#followed, sender, isWanted, work)
+  forFollowed<Result>(
+    senders: Iterable<string>,
+    isWanted: () => boolean,
+    work: () => Promise<Result>,
+  ): QueuedResult<Result> {
+    return this.#wait(this.#followed, senders, isWanted, work)
   }
 
   /**
@@ -55,38 +61,45 @@ export class EvaluationQueue {
   async forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
     if (!this.#room.take(sender, 1)) throw new EvaluationRefused('Too many streams begin.')
     const giveBack = (): void => this.#room.giveBack(sender, 1)
-    return this.#wait(this.#openings, sender, isWanted, work, giveBack).result
+    return this.#wait(this.#openings, [sender], isWanted, work, giveBack).result
   }
 
   #wait<Result>(
     line: EvaluationLine,
-    sender: string,
+    senders: Iterable<string>,
     isWanted: () => boolean,
     work: () => Promise<Result>,
     onTurn = (): void => undefined,
   ): QueuedResult<Result> {
-    let moveTo: QueuedResult<Result>['moveTo'] = () => undefined
+    let addTo: QueuedResult<Result>['addTo'] = () => undefined
+    let removeFrom: QueuedResult<Result>['removeFrom'] = () => undefined
     const result = new Promise<Result>((resolve, reject) => {
+      let hasBegun = false
+      const begin = (): void => {
+        hasBegun = true
+        onTurn()
+      }
       const evaluation: QueuedEvaluation = {
+        senders: new Set(),
         isWanted,
         work: () => {
-          onTurn()
+          begin()
           return work().then(resolve, reject)
         },
         giveUp: (error) => {
-          onTurn()
+          begin()
           reject(error)
         },
       }
-      line.add(sender, evaluation)
-      let queuedFor = sender
-      moveTo = (other) => {
-        if (line.move(evaluation, queuedFor, other)) queuedFor = other
+      addTo = (sender) => {
+        if (!hasBegun) line.add(sender, evaluation)
         this.#start()
       }
+      removeFrom = (sender) => line.remove(sender, evaluation)
+      for (const sender of senders) line.add(sender, evaluation)
       this.#start()
     })
-    return { result, moveTo }
+    return { result, addTo, removeFrom }
   }
 
   /** Begins evaluations, for a short time of this iteration of the event loop; the next one goes on. */

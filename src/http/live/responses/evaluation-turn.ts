@@ -13,21 +13,18 @@ interface FollowerOfSender {
 const maxLookedAt = 4
 
 /**
- * The sender in whose turn a followed response is evaluated: of the senders of its streams, one that follows few responses.
- * Another sender, which follows it together with thousands of others, thus does not delay it. Each evaluation looks at a few
- * streams, the next one at those after them, because all responses may be evaluated after one commit.
+ * The senders in whose turns a followed response is evaluated, whichever comes first: some of the senders of its streams, and
+ * among them one that follows few responses. Another sender, which follows it together with thousands of others or whose share is
+ * full of slow evaluations, thus does not delay it. Each evaluation looks at a few streams, the next one at those after them,
+ * because all responses may be evaluated after one commit.
  */
 export class EvaluationTurn {
   readonly #followers: ReadonlySet<FollowerOfSender>
   #rotation: Iterator<FollowerOfSender>
-  /** The sender of a present stream; null if none was looked at since it left. */
-  #sender: string | null = null
-  /** Number of responses that the sender followed in whose turn the newest evaluation was queued. */
-  #follows = Infinity
+  /** The sender of a present stream that follows the fewest responses of those looked at; null if it has left since. */
+  #fewest: string | null = null
   /** The evaluation that is queued or runs; not kept longer, because it refers to its response. */
   #queued: QueuedResult<unknown> | null = null
-  /** The sender in whose turn it is. */
-  #queuedFor = ''
 
   constructor(followers: ReadonlySet<FollowerOfSender>) {
     this.#followers = followers
@@ -42,13 +39,11 @@ export class EvaluationTurn {
   async queue<Result>(
     follows: Follows,
     otherwise: string,
-    add: (sender: string) => QueuedResult<Result>,
+    add: (senders: Iterable<string>) => QueuedResult<Result>,
   ): Promise<Result> {
-    const sender = this.#chosen(follows) ?? otherwise
-    this.#follows = follows.takenBy(sender)
-    const queued = add(sender)
+    const senders = this.#someSenders(follows)
+    const queued = add(senders.size > 0 ? senders : [otherwise])
     this.#queued = queued
-    this.#queuedFor = sender
     try {
       return await queued.result
     } finally {
@@ -56,42 +51,34 @@ export class EvaluationTurn {
     }
   }
 
-  /**
-   * Notes that a stream has joined. An evaluation that waits already is moved to its sender's turns, if that follows half as
-   * many responses at most: each evaluation is moved a few times only.
-   */
+  /** Notes that a stream has joined: an evaluation that waits already waits in its sender's turns too. */
   joined(follows: Follows, sender: string): void {
-    const followed = follows.takenBy(sender)
-    if (this.#sender === null || followed < follows.takenBy(this.#sender)) this.#sender = sender
-    if (followed > this.#follows / 2) return
-    this.#follows = followed
-    this.#moveTo(sender)
+    this.#compare(follows, sender)
+    this.#queued?.addTo(sender)
   }
 
-  /**
-   * Notes that a stream has left. An evaluation that waits in its sender's turns is moved to those of another one, which may
-   * follow more: only once for each stream for which it was moved before.
-   */
+  /** Notes that a stream has left: an evaluation waits in the turns of others that remain. */
   left(follows: Follows, sender: string): void {
-    if (this.#sender === sender) this.#sender = null
-    if (this.#queued === null || this.#queuedFor !== sender) return
-    const other = this.#chosen(follows)
-    if (other !== null && other !== sender) this.#moveTo(other)
+    if (this.#fewest === sender) this.#fewest = null
+    if (this.#queued === null || this.#followers.size === 0) return
+    const senders = this.#someSenders(follows)
+    for (const other of senders) this.#queued.addTo(other)
+    if (!senders.has(sender)) this.#queued.removeFrom(sender)
   }
 
-  #moveTo(sender: string): void {
-    this.#queued?.moveTo(sender)
-    this.#queuedFor = sender
-  }
-
-  #chosen(follows: Follows): string | null {
-    let fewest = this.#sender === null ? Infinity : follows.takenBy(this.#sender)
+  /** Returns senders of present streams: that which follows the fewest responses, and of the next ones in rotation. */
+  #someSenders(follows: Follows): Set<string> {
+    const senders = new Set<string>()
     for (let left = Math.min(maxLookedAt, this.#followers.size); left > 0; left--) {
       const { sender } = this.#nextFollower().connection
-      const followed = follows.takenBy(sender)
-      if (followed < fewest) [this.#sender, fewest] = [sender, followed]
+      if (!senders.has(sender)) this.#compare(follows, sender)
+      senders.add(sender)
     }
-    return this.#sender
+    return this.#fewest === null ? senders : senders.add(this.#fewest)
+  }
+
+  #compare(follows: Follows, sender: string): void {
+    if (this.#fewest === null || follows.takenBy(sender) < follows.takenBy(this.#fewest)) this.#fewest = sender
   }
 
   /** Returns the next follower in rotation; there must be one. */

@@ -108,7 +108,7 @@ export class FollowedResponses implements FollowedResponseHost {
       const started = performance.now()
       return { begun, ...(await followed.query.evaluate()), milliseconds: performance.now() - started }
     }
-    const add = (sender: string) => this.#queue.forFollowed(sender, isWanted, work)
+    const add = (senders: Iterable<string>) => this.#queue.forFollowed(senders, isWanted, work)
     const { begun, ...evaluation } = await followed.turn.queue(this.#follows, followed.chargedSender, add)
     const { tags, version, isCacheable } = evaluation.response.origin
     this.#tag(followed, isCacheable ? tags : null)
