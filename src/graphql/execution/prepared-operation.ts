@@ -10,14 +10,15 @@ import {
   OperationTypeNode,
   type VariableDefinitionNode,
 } from 'graphql'
-import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
+import type { QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
-import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
-import { compileOperation, type BodySelection } from './compiler/compile-operation.ts'
+import { fieldCollector } from './compiler/collect-fields.ts'
+import type { BodySelection } from './compiler/compile-operation.ts'
 import type { CompiledOperation } from './compiler/compiled-operation.ts'
+import { CompiledVariants } from './compiler/compiled-variants.ts'
 import { TooLong } from './compiler/compiled-run.ts'
 import { lengthOfText } from './compiler/json-text.ts'
-import { conditionsOf, includes } from './compiler/conditions.ts'
+import { includes } from './compiler/conditions.ts'
 import type { ResolverContext } from './context.ts'
 import type { OperationCost } from './cost/query-cost.ts'
 import type { QueryCost } from './cost/summed-cost.ts'
@@ -62,18 +63,12 @@ export class PreparedOperation {
   readonly #schema: GraphQLSchema
   readonly #limits: QueryLimits
   readonly #cost: OperationCost['cost']
-  /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
-  readonly #conditions: readonly string[] | null
+  /** Null if graphql-js must evaluate a directive. */
+  readonly #variants: CompiledVariants | null
   /** See {@link OperationTraits}. */
   readonly nullableVariables: readonly VariableDefinitionNode[]
-  readonly #variants = new Map<BodySelection | undefined, Map<string, CompiledOperation | null>>()
-  #variantCount = 0
-  readonly #onCompiled: () => void
 
-  /**
-   * Its variants are compiled on first use.
-   * @param onCompiled called after the compilation of each variant, when `compiledFields` has grown
-   */
+  /** @param onCompiled called after the compilation of each variant, when `compiledFields` has grown */
   constructor(
     { schema, limits }: { readonly schema: GraphQLSchema; readonly limits: QueryLimits },
     readonly document: DocumentNode,
@@ -86,10 +81,8 @@ export class PreparedOperation {
     this.#limits = limits
     this.#cost = cost
     this.sizeError = sizeError
-    const conditions = conditionsOf(document, definition)
-    this.#conditions = isCompilable ? conditions.map(({ variable }) => variable.name.value) : null
+    this.#variants = isCompilable ? new CompiledVariants({ schema, document, definition }, onCompiled) : null
     this.nullableVariables = nullableVariables
-    this.#onCompiled = onCompiled
   }
 
   /**
@@ -136,8 +129,9 @@ export class PreparedOperation {
     requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
+    const stored = this.compiledFor(coerced, body)
     const compiled =
-      this.compiledFor(coerced, body) ?? (await this.#compiledOnce(coerced, body, requestContext, fallbacks))
+      stored === undefined ? await this.#compiledForRun(coerced, body, requestContext, fallbacks) : stored
     const { responseCharacters } = this.#limits
     const maxCharacters =
       event === undefined ? responseCharacters : Math.min(responseCharacters, subscriptionLimits.responseCharacters)
@@ -166,50 +160,31 @@ export class PreparedOperation {
 
   /** Number of fields of all compiled variants. */
   get compiledFields(): number {
-    let fields = 0
-    for (const variants of this.#variants.values())
-      for (const variant of variants.values()) fields += variant?.fields ?? 1
-    return fields
+    return this.#variants?.fields ?? 0
   }
 
   /**
    * Compiles the operation for these variables, or returns the variant compiled before.
-   * @param variables coerced; those of @skip and @include select the variant
-   * @param body part of the data that is written separately; the data has null instead
-   * @returns null if the operation cannot be compiled, or has reached the limit on variants
+   * @param variables coerced
+   * @param body part of the data that is written separately
+   * @returns null if the operation cannot be compiled; undefined if other variants have taken all places
    */
-  compiledFor(variables: Variables, body?: BodySelection): CompiledOperation | null {
-    if (this.#conditions === null) return null
-    const variants = this.#variants.get(body)
-    const key = this.#conditions.map((name) => String(variables[name])).join()
-    const known = variants?.get(key)
-    if (known !== undefined) return known
-    if (this.#variantCount >= operationCacheLimits.variants) return null
-    const compiled = this.#compile(variables, body, operationCacheLimits.fields)
-    if (variants === undefined) this.#variants.set(body, new Map([[key, compiled]]))
-    else variants.set(key, compiled)
-    this.#variantCount++
-    this.#onCompiled()
-    return compiled
+  compiledFor(variables: Variables, body?: BodySelection): CompiledOperation | null | undefined {
+    return this.#variants === null ? null : this.#variants.get(variables, body)
   }
 
   /**
    * Compiles a small operation for one run where other variants have taken all places, in its sender's turn: otherwise one client
-   * could slow down all others that send its text, by eight unusual combinations of its variables. Returns null as above.
+   * could slow down all others that send its text, by eight unusual combinations of its variables.
+   * @returns null if it is large or cannot be compiled
    */
-  async #compiledOnce(
+  async #compiledForRun(
     variables: Variables,
     body: BodySelection | undefined,
     requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<CompiledOperation | null> {
-    if (this.#conditions === null || this.#variantCount < operationCacheLimits.variants) return null
-    return fallbacks.compile(requestContext, () => this.#compile(variables, body, operationCacheLimits.fieldsOfRun))
-  }
-
-  #compile(variables: Variables, body: BodySelection | undefined, maxFields: number): CompiledOperation | null {
-    const isIncluded = (node: Conditional): boolean => includes(node, variables)
-    return compileOperation(this.#schema, this.document, this.definition, isIncluded, body, maxFields)
+    return fallbacks.compile(requestContext, () => this.#variants?.compileForRun(variables, body) ?? null)
   }
 }
 

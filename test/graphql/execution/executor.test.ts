@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { AdmissionControl, Ticket } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { JsonText } from '../../../src/graphql/execution/compiler/json-text.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
+import { FallbackQueue } from '../../../src/graphql/execution/fallback-queue.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits, operationCacheLimits, preparationCosts } from '../../../src/limits.ts'
 
@@ -128,6 +129,24 @@ describe('an operation with more combinations of its conditions than have places
 
   test('is compiled for each, if it is small', async () => {
     expect(await runAll(1)).toEqual({ fallbacks: 0, isCompiled: combinations.map(() => true) })
+  })
+
+  test('is not compiled again where it cannot be compiled, if that is known', async () => {
+    const compile = vi.spyOn(FallbackQueue.prototype, 'compile')
+    const { admission } = recording()
+    const executor = createExecutor({
+      schema,
+      limits: defaultQueryLimits,
+      admission,
+      runConsistently: (_, execute) => execute({} as never),
+    })
+    const conditional = names.map((name) => `${name}: __typename @include(if: $${name})`)
+    const query = `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) { ${conditional.join(' ')} __type(name: "Vault") { name } }`
+    const prepared = await executor.prepare(query, requestContext)
+    for (const variables of [...combinations, ...combinations.slice(0, operationCacheLimits.variants)])
+      await executor.run(prepared, { variables }, requestContext)
+    expect(compile).toHaveBeenCalledTimes(combinations.length - operationCacheLimits.variants)
+    compile.mockRestore()
   })
 
   test('is executed by graphql-js for the others, if it is large', async () => {
