@@ -40,8 +40,8 @@ const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not c
  * The executions by graphql-js, which block the event loop: when they start, and again when they complete the values that
  * they waited for. Of expensive operations one of each reason runs at a time. Cheap ones complete few values: one of each
  * reason starts at a time, and the next does not wait for its reads, which another client may make slow. After one that kept
- * the event loop busy, such as introspection, the next starts when that has been free for as long or longer, because other
- * requests need several iterations. Senders take turns. Admission control pauses after those that are not compiled; it would
+ * the event loop busy, the next starts when that has been free for as long or longer, because other requests need several
+ * iterations. Senders take turns. Admission control pauses after those that are not compiled; it would
  * never start anything if it paused after both.
  */
 export class FallbackQueue {

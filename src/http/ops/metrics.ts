@@ -48,7 +48,7 @@ export function createMetrics({ cache, versions, readServer, worker }: MetricsOp
   })
   const fallbacks = new Counter({
     name: 'vault_gateway_graphql_fallbacks_total',
-    help: 'Operations that graphql-js executed in place of the compiled one, by reason: an error, or not compiled (introspection, resolvers with info).',
+    help: 'Operations that graphql-js executed in place of the compiled one, by reason: an error, or not compiled (too many fields, or variants).',
     labelNames: ['reason'],
     registers,
   })

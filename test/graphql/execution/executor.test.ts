@@ -5,6 +5,7 @@ import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { FallbackQueue } from '../../../src/graphql/execution/fallback-queue.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits, operationCacheLimits, preparationCosts } from '../../../src/limits.ts'
+import { tooManyFields, withTooManyFields } from '../../support/not-compilable.ts'
 
 type Kind = Exclude<keyof AdmissionControl, 'pause'>
 
@@ -136,12 +137,12 @@ describe('an operation with more combinations of its conditions than have places
     const { admission } = recording()
     const executor = createExecutor({
       schema,
-      limits: defaultQueryLimits,
+      limits: withTooManyFields(defaultQueryLimits),
       admission,
       runConsistently: (_, execute) => execute({} as never),
     })
     const conditional = names.map((name) => `${name}: __typename @include(if: $${name})`)
-    const query = `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) { ${conditional.join(' ')} __type(name: "Vault") { name } }`
+    const query = `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) { ${conditional.join(' ')} ${tooManyFields} }`
     const prepared = await executor.prepare(query, requestContext)
     for (const variables of [...combinations, ...combinations.slice(0, operationCacheLimits.variants)])
       await executor.run(prepared, { variables }, requestContext)

@@ -11,6 +11,7 @@ import { measureBusyTime } from '../../../src/http/async/busy-time.ts'
 import { networkOf } from '../../../src/http/sender.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits } from '../../../src/limits.ts'
+import { tooManyFields, withTooManyFields } from '../../support/not-compilable.ts'
 
 const one = { sender: 'one' }
 const cheap = admissionLimits.cheapCost
@@ -64,7 +65,7 @@ test('an execution waits while the event loop pauses after one that blocked it, 
   expect(reasons).toEqual(['not compiled', 'not compiled', 'not compiled'])
 })
 
-test('failed operations do not wait for the pause after introspection', async () => {
+test('failed operations do not wait for the pause after those that are not compiled', async () => {
   const { queue } = recording()
   await queue.run('not compiled', expensive, one, () => block(5))
   expect(await queue.run('error', expensive, one, () => 'failed')).toBe('failed')
@@ -199,7 +200,7 @@ test('an execution that fails rejects its own result alone', async () => {
   expect(await next).toBe('next')
 })
 
-test('after introspection, preparation and expensive operations wait for as long as it took', async () => {
+test('after an operation that is not compiled, preparation and expensive operations wait for as long as it took', async () => {
   const pauses: number[] = []
   const own = createAdmissionControl(admissionLimits)
   const admission: AdmissionControl = {
@@ -212,12 +213,10 @@ test('after introspection, preparation and expensive operations wait for as long
   }
   const runConsistently = (_: unknown, work: (context: never) => unknown): Promise<never> =>
     Promise.resolve(work(undefined as never)) as Promise<never>
-  const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently })
+  const limits = withTooManyFields(defaultQueryLimits)
+  const executor = createExecutor({ schema, limits, admission, runConsistently })
   const requestContext = { report: String, sender: 'one' }
-  const prepared = await executor.prepare(
-    '{ __schema { types { name description fields { name description type { name } args { name } } } } }',
-    requestContext,
-  )
+  const prepared = await executor.prepare(`{ ${tooManyFields} }`, requestContext)
   const both = await Promise.all([1, 2].map(() => executor.run(prepared, {}, requestContext)))
   expect(both.map(({ errors }) => errors)).toEqual([undefined, undefined])
   expect(pauses.length).toBeGreaterThanOrEqual(1)

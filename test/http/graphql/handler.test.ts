@@ -4,8 +4,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import type { GraphqlPlugin } from '../../../src/http/graphql/handler.ts'
 import type { App } from '../../../src/http/app.ts'
+import { defaultQueryLimits } from '../../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn } from '../../support/gateway.ts'
+import { tooManyFields, withTooManyFields } from '../../support/not-compilable.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 
 let database: TestDatabase
@@ -228,14 +230,15 @@ describe('each request', () => {
 
   test('is compiled with @skip and @include, and counted where graphql-js executes it', async () => {
     const reasons: string[] = []
-    const gateway = gatewayOn(database, { onFallback: (reason) => reasons.push(reason) })
+    const queryLimits = withTooManyFields(defaultQueryLimits)
+    const gateway = gatewayOn(database, { queryLimits, onFallback: (reason) => reasons.push(reason) })
     const query = `query ($yes: Boolean!) { strategies { id name @include(if: $yes) liveApr @skip(if: $yes) } }`
     const [strategies] = (await gateway.query<{ strategies: object[] }>(query, { yes: true })).strategies
     expect(strategies).toEqual({ id: 'calm', name: 'The calm' })
     const [others] = (await gateway.query<{ strategies: object[] }>(query, { yes: false })).strategies
     expect(others).toEqual({ id: 'calm', liveApr: null })
     expect(reasons).toEqual([])
-    await gateway.query('{ __schema { queryType { name } } }')
+    await gateway.query(`{ ${tooManyFields} }`)
     expect(reasons).toEqual(['not compiled'])
   })
 })

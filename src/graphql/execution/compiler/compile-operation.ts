@@ -19,6 +19,7 @@ import {
 import { operationCacheLimits } from '../../../limits.ts'
 import { type CollectFields, type Conditional, fieldCollector } from './collect-fields.ts'
 import { type CompiledField, constantArguments, NotCompilable, resolverOf, typeNameField } from './compiled-field.ts'
+import { definitionOf } from '../syntax-tree.ts'
 import { CompiledOperation } from './compiled-operation.ts'
 import type { OutputWriter } from './compiled-run.ts'
 import { asBody, byType, enumOf, leafOf, listOf, nullable, objectOf, onceEach } from './writers.ts'
@@ -37,7 +38,7 @@ const wholeData: BodySelection = { bodyPath: [], enumTextOf: (name) => name }
  * Compiles an operation of a valid document.
  * @param isIncluded whether @skip and @include include a node in the operation
  * @param maxFields maximum number of its fields
- * @returns null for introspection, resolvers that take `info`, too many fields, and abstract types other than
+ * @returns null for resolvers that take `info`, but for those of introspection, too many fields, and abstract types other than
  *   interfaces with `typeNameOf` among their extensions, a function from a value to the name of its type
  */
 export function compileOperation(
@@ -123,13 +124,13 @@ class Compiler {
     const [node] = nodes as [FieldNode]
     if (++this.fields > this.maxFields) throw new NotCompilable()
     if (node.name.value === '__typename') return typeNameField(parent.name, node)
-    const field = parent.getFields()[node.name.value]
+    const field = definitionOf(node.name.value, parent)
     if (field === undefined) throw new NotCompilable()
     const write = this.#write(field.type, nodes, pathToBody ?? [])
     return {
       definition: field,
       node,
-      resolve: resolverOf(field),
+      resolve: resolverOf(field, parent, this.schema),
       args: constantArguments(field, node),
       write: pathToBody?.length === 0 ? asBody(write) : write,
     }

@@ -1,4 +1,15 @@
-import { type FieldNode, getArgumentValues, type GraphQLField, TypeNameMetaFieldDef } from 'graphql'
+import {
+  type FieldNode,
+  getArgumentValues,
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+  isIntrospectionType,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+} from 'graphql'
 import { usesVariables } from '../syntax-tree.ts'
 import type { OutputWriter } from './compiled-run.ts'
 import { quoted } from './json-text.ts'
@@ -21,11 +32,26 @@ export class NotCompilable extends Error {
   override readonly name = 'NotCompilable'
 }
 
-/** Returns the resolver of a field; null for the default one. */
-export function resolverOf({ resolve }: GraphQLField<unknown, unknown>): CompiledField['resolve'] {
+/**
+ * Returns the resolver of a field; null for the default one.
+ * @param parent type of the object that has the field
+ */
+export function resolverOf(
+  definition: GraphQLField<unknown, unknown>,
+  parent: GraphQLObjectType,
+  schema: GraphQLSchema,
+): CompiledField['resolve'] {
+  const { resolve } = definition
   // A fourth parameter is `info`, which compiled operations do not provide.
-  if (resolve !== undefined && resolve.length > 3) throw new NotCompilable()
-  return (resolve as CompiledField['resolve'] | undefined) ?? null
+  if (resolve === undefined || resolve.length <= 3) return (resolve as CompiledField['resolve'] | undefined) ?? null
+  if (!isIntrospection(definition, parent)) throw new NotCompilable()
+  // Of `info`, the resolvers of introspection use the schema alone.
+  const info = { schema } as GraphQLResolveInfo
+  return (value, args, context) => resolve(value, args, context, info)
+}
+
+function isIntrospection(definition: GraphQLField<unknown, unknown>, parent: GraphQLObjectType): boolean {
+  return definition === SchemaMetaFieldDef || definition === TypeMetaFieldDef || isIntrospectionType(parent)
 }
 
 /** Returns the arguments of a field; null if they use variables, and are computed in each run. */

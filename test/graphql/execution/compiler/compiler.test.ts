@@ -5,6 +5,7 @@ import {
   execute,
   type ExecutionArgs,
   type ExecutionResult,
+  getIntrospectionQuery,
   GraphQLFloat,
   GraphQLInt,
   GraphQLInterfaceType,
@@ -223,13 +224,34 @@ describe('a compiled operation', () => {
     },
   )
 
+  const typed =
+    'query ($name: String!, $all: Boolean) { __type(name: $name) { ...t fields(includeDeprecated: $all) { name } } } '
+  test.each([
+    [
+      'as GraphiQL does',
+      getIntrospectionQuery({ inputValueDeprecation: true, schemaDescription: true, oneOf: true }),
+      {},
+    ],
+    ['of an interface', `${typed} fragment t on __Type { __typename possibleTypes { name } }`, { name: 'Node' }],
+    ['of a deprecated field', `${typed} fragment t on __Type { kind }`, { name: 'Node', all: true }],
+    ['of a type that is not there', `${typed} fragment t on __Type { kind }`, { name: 'Nothing' }],
+    ['beside other fields', '{ __schema { __typename queryType { name } } __typename }', {}],
+  ])('is there for introspection %s, and gives the same', async (_, source, variableValues) => {
+    for (const of of [schema, ownSchema]) {
+      const args = { schema: of, document: parse(source), variableValues }
+      const { compiled } = counts
+      const text = textOf(await executeCompiled(args))
+      expect(counts.compiled).toBe(compiled + 1)
+      expect(text).toBe(textOf(await execute(args)))
+    }
+  })
+
   test('is there for objects by their ids', () => {
     const source = `{ nodes(ids: ["one"]) { id ... on Vault { positions { id } } ... on Strategy { name } } }`
     expect(isCompiled(ownSchema, source)).toBe(true)
   })
 
   test.each([
-    ['introspection', '{ __schema { queryType { name } } }'],
     ['a resolver that takes info', '{ path }'],
     ['an interface that takes info', '{ asked { name } }'],
     ['an argument that can not be', '{ echo(of: "words") }'],
