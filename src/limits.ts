@@ -82,14 +82,14 @@ export const admissionLimits = {
   cheapCost: 3_000,
   shortCost: 500, // Maximum cost of a query that does not wait: a snapshot costs 90, a page of 50 ledger rows 500.
   shortOfSender: 5_000, // Total cost of such queries of one client: 55 snapshots at once. Beyond it they take turns.
-  /** Maximum cost of preparation that never waits: half a millisecond. */
-  shortPreparation: 250,
+  shortPreparation: 250, // Maximum cost of preparation that never waits: half a millisecond.
   /** Total cost of other preparation in one iteration: milliseconds of CPU, then the event loop handles other requests. */
   maxPreparation: 2_000,
   /** Total cost of cheap queries that run at once, but for short ones: enough to keep the database busy meanwhile. */
   maxCheap: 40_000,
   /** The same of those with long reads, for which there are two connections: three charts of one client, so that both are busy. */
   maxWithLongReads: 15_000,
+  maxShortWithLongReads: 5_000, // The same of short ones that do not wait for these: thirty small charts.
   /** Statements of one query that run at once: a nested query has five, and ten connections are for the reads of all. */
   readsOfOperation: 5,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */

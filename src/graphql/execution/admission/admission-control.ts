@@ -1,5 +1,6 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
+import type { AdmissionOptions } from './admission-options.ts'
 import type { NetworkOf } from './fair-queue.ts'
 import { fairShare } from './fair-share.ts'
 import { RunningCost } from './running-cost.ts'
@@ -33,9 +34,9 @@ export interface Ticket {
 export interface AdmissionControl {
   /**
    * Runs an operation. Cheap work, by its cost, runs immediately within the limits on running cheap work and on its client's
-   * share, or if it is short and its client has little short work running; other cheap work waits. Cheap work with long reads,
-   * short or not, has such limits of its own, since most of its time it waits for their connections. Expensive work runs when
-   * no cheap work runs, or when it has yielded to cheap work for `yieldMilliseconds`.
+   * share, or if it is short and its client has little short work running; other cheap work waits. Cheap work with long reads
+   * has such limits of its own, since most of its time it waits for their connections. Expensive work runs when no cheap work
+   * runs, or when it has yielded to cheap work for `yieldMilliseconds`.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
@@ -51,36 +52,7 @@ export interface AdmissionControl {
   pause(milliseconds: number): Promise<void>
 }
 
-/** Limits of admission control. Costs are those of tickets: query costs, but for preparation. */
-export interface AdmissionOptions {
-  /** Maximum cost of cheap work; other work of operations is expensive. */
-  readonly cheapCost: number
-  /** Maximum total cost of running expensive work, unless it is a single piece. */
-  readonly maxExpensive: number
-  /**
-   * Maximum total cost of running cheap work, excluding short work that did not wait and work with long reads, unless it is a
-   * single piece. A sender or network may use three quarters while the others have none, else a {@link fairShare} of what they leave.
-   */
-  readonly maxCheap: number
-  /** The same of cheap work with long reads, but for one that is alone, which may use half. */
-  readonly maxWithLongReads: number
-  /** Maximum cost of short work, which does not wait within `shortOfSender`. */
-  readonly shortCost: number
-  /** Maximum total cost of running short work of one sender or network; more counts as longer work. */
-  readonly shortOfSender: number
-  /** Maximum preparation cost of short preparation, which never waits. */
-  readonly shortPreparation: number
-  /** Maximum total preparation cost of longer preparation that runs, unless it is a single piece. */
-  readonly maxPreparation: number
-  /** Maximum time for which expensive work yields to cheap work. */
-  readonly yieldMilliseconds: number
-  /** Maximum length of each of the four queues. A sender or network may use a {@link fairShare} of what the others leave. */
-  readonly maxWaiting: number
-  /** Finds networks of senders, each of which counts as one sender; without it there are none. */
-  readonly networkOf?: NetworkOf
-}
-
-/** Creates admission control with four classes of work: cheap, cheap with long reads, expensive, and preparation. */
+/** Creates admission control with four queues: of cheap work, cheap work with long reads, expensive work, and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   return new WorkAdmission(options)
 }
@@ -90,6 +62,8 @@ class WorkAdmission implements AdmissionControl {
   readonly #networkOf: NetworkOf
   readonly #cheap: WorkClass
   readonly #withLongReads: WorkClass
+  /** Short work with long reads that did not wait: otherwise a small chart would wait for the turns of large ones. */
+  readonly #shortWithLongReads: WorkClass
   readonly #expensive: WorkClass
   readonly #preparation: WorkClass
   /** Short work that did not wait: it does not count for the limit of longer work, which many senders could otherwise delay. */
@@ -103,6 +77,7 @@ class WorkAdmission implements AdmissionControl {
     this.#networkOf = networkOf
     this.#cheap = new WorkClass({ max: options.maxCheap, hasShares: true, shareAlone: 3 / 4 }, networkOf)
     this.#withLongReads = new WorkClass({ max: options.maxWithLongReads, hasShares: true }, networkOf)
+    this.#shortWithLongReads = new WorkClass({ max: options.maxShortWithLongReads, hasShares: true }, networkOf)
     this.#expensive = new WorkClass({ max: options.maxExpensive, hasShares: false }, networkOf)
     this.#preparation = new WorkClass({ max: options.maxPreparation, hasShares: false }, networkOf)
   }
@@ -111,24 +86,27 @@ class WorkAdmission implements AdmissionControl {
     const { cost, sender } = ticket
     if (cost > this.#options.cheapCost) return this.#queued(this.#expensive, work, ticket)
     const client = this.#clientOf(sender)
-    const isShort = this.#beginShort(client, ticket)
+    const short = this.#beginShort(client, ticket)
     const workClass = ticket.hasLongReads === true ? this.#withLongReads : this.#cheap
-    if (!isShort && !workClass.beginUnqueued(client, cost)) await this.#turn(workClass, ticket)
+    if (short === null && !workClass.beginUnqueued(client, cost)) await this.#turn(workClass, ticket)
     try {
       return await work()
     } finally {
-      const running = isShort ? this.#short : workClass.running
+      const running = short ?? workClass.running
       running.remove(client, cost)
       if (workClass.waiting.size > 0 || this.#expensive.waiting.size > 0) setImmediate(this.#admit)
     }
   }
 
-  /** Counts work as running where it is short; returns whether it is. */
-  #beginShort(client: string, { cost, hasLongReads }: Ticket): boolean {
+  /** Counts work as running where it is short, and returns in which count; null if it counts as longer work. */
+  #beginShort(client: string, { cost, hasLongReads }: Ticket): RunningCost | null {
     const { shortCost, shortOfSender } = this.#options
-    if (hasLongReads === true || cost > shortCost || this.#short.of(client) + cost > shortOfSender) return false
+    if (cost > shortCost) return null
+    const { running } = this.#shortWithLongReads
+    if (hasLongReads === true) return this.#shortWithLongReads.beginUnqueued(client, cost) ? running : null
+    if (this.#short.of(client) + cost > shortOfSender) return null
     this.#short.add(client, cost)
-    return true
+    return this.#short
   }
 
   async prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
@@ -157,7 +135,8 @@ class WorkAdmission implements AdmissionControl {
   }
 
   #hasCheapRunning(): boolean {
-    return this.#cheap.running.total + this.#withLongReads.running.total + this.#short.total > 0
+    const counts = [this.#cheap.running, this.#withLongReads.running, this.#shortWithLongReads.running, this.#short]
+    return counts.some(({ total }) => total > 0)
   }
 
   /** Returns whether expensive work still yields to cheap work. */

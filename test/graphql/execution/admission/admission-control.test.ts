@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { ReadCancelled } from '../../../../src/database/errors.ts'
 import {
-  type AdmissionOptions,
   AdmissionQueueFull,
   createAdmissionControl,
   type Ticket,
 } from '../../../../src/graphql/execution/admission/admission-control.ts'
+import type { AdmissionOptions } from '../../../../src/graphql/execution/admission/admission-options.ts'
 import { deferred } from '../../../support/deferred.ts'
 import { timePasses } from '../../../support/time-passes.ts'
 
@@ -16,6 +16,7 @@ const options = {
   maxExpensive: 100,
   maxCheap: 100,
   maxWithLongReads: 100,
+  maxShortWithLongReads: 0,
   shortCost: 10,
   shortOfSender: 30,
   shortPreparation: 10,
@@ -125,12 +126,31 @@ test('work with long reads, short or not, that runs or waits keeps no other chea
   for (const name of ['long 1', 'long 2', 'long 3']) start(name, { ...long, cost: 40 })
   for (let at = 0; at < 3; at++) start(`short ${at}`, { ...long, cost: 10 })
   await passed()
-  expect(begun).toEqual(['long 1'])
+  expect(begun).toEqual(['long 1', 'short 0'])
   start('other', { cost: 50, sender })
   start('other and short', { cost: 10, sender })
   start('long of b', { ...long, sender: 'b', cost: 15 })
   await passed()
-  expect(begun).toEqual(['long 1', 'other', 'other and short', 'long of b'])
+  expect(begun).toEqual(['long 1', 'short 0', 'other', 'other and short', 'long of b'])
+  await endAll()
+})
+
+test('short work with long reads does not wait for longer work with them, within a share', async () => {
+  const { begun, start, end, endAll } = startable({ ...onlyCheap, maxShortWithLongReads: 40 })
+  const from = (of: string, cost: number) => ({ sender: of, cost, hasLongReads: true })
+  for (const at of [1, 2, 3, 4, 5]) start(`long ${at}`, from(`a${at}`, 50))
+  for (const at of [1, 2, 3]) start(`short ${at}`, from('b', 10))
+  await passed()
+  // The share of one client is half; more waits as longer work does.
+  expect(begun).toEqual(['long 1', 'long 2', 'short 1', 'short 2'])
+  start('short of c', from('c', 10))
+  start('other of b', { sender: 'b', cost: 10 })
+  await passed()
+  expect(begun.slice(4)).toEqual(['short of c', 'other of b'])
+  await end('short 1', 'short 2')
+  start('short 4', from('b', 10))
+  await passed()
+  expect(begun.slice(6)).toEqual(['short 4'])
   await endAll()
 })
 
