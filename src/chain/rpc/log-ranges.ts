@@ -3,7 +3,7 @@ import { numberToHex, type RpcError } from 'viem'
 import { type ChainLog, keyOfLog, sortLogs } from './block.ts'
 import { readMatchingLogs } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
-import { findTooLong, isRefusedForNumber } from './faults.ts'
+import { findTooLong } from './faults.ts'
 import { readSingly } from './newest/single-blocks.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
@@ -179,17 +179,15 @@ async function readSome(node: Node, filter: LogFilter, from: number, to: number,
   }
 }
 
-/** Reads a range at a node. A range of one block cannot be narrowed: where it has too many logs, its receipts are read. */
+/** Reads a range at a node. A range of one block cannot be narrowed: it is read by its hash, or from its receipts. */
 async function readIn(node: Node, filter: LogFilter, from: number, to: number): Promise<ChainLog[]> {
-  try {
-    return await node.logsIn(filter, from, to)
-  } catch (error) {
-    if (from < to || !isRefusedForNumber(error)) throw error
-    return readMatchingLogs(node, filter, await node.block(from))
-  }
+  return from < to ? node.logsIn(filter, from, to) : readMatchingLogs(node, filter, await node.block(from))
 }
 
-/** Returns whether a long answer lacks logs before its first or after its last one, by separate requests for these blocks. */
+/**
+ * Returns whether a long answer lacks logs up to the block of its first or from the block of its last one on, by separate requests for
+ * these blocks. Where all are of one block, which may have more than are told at once, that block is requested by its hash.
+ */
 async function isCutOff(
   node: Node,
   filter: LogFilter,
@@ -197,12 +195,16 @@ async function isCutOff(
   from: number,
   to: number,
 ): Promise<boolean> {
+  if (logs.length < longAnswer || from === to) return false
   const [first, last] = [logs[0]?.block ?? from, logs.at(-1)?.block ?? to]
-  if (logs.length < longAnswer) return false
-  const ends = await Promise.all([
-    first > from ? readIn(node, filter, from, first) : [],
-    last < to ? readIn(node, filter, last, to) : [],
-  ])
+  const ends =
+    first < last
+      ? await Promise.all([node.logsIn(filter, from, first), node.logsIn(filter, last, to)])
+      : await Promise.all([
+          first > from ? node.logsIn(filter, from, first - 1) : [],
+          readIn(node, filter, first, first),
+          last < to ? node.logsIn(filter, last + 1, to) : [],
+        ])
   const known = new Set(logs.map(keyOfLog))
   return ends.flat().some((log) => !known.has(keyOfLog(log)))
 }
