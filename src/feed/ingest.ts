@@ -198,8 +198,8 @@ async function applyAsBatch(
   const attempt = createAttempt({ ...ofRun, database, rejects, nowSeconds }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return null
-  const { outcomes, lastPosition } = result
-  run.expected = advanceState(run.expected, lastPosition, parsed, outcomes)
+  const { outcomes } = result
+  run.expected = advanceState(run.expected, result, parsed, outcomes)
   countOutcomes(run, lines, outcomes)
   recordNewest(run, parsed, outcomes)
   const last = lines[outcomes.length - 1]

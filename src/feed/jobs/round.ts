@@ -4,7 +4,13 @@ import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact }
 import { nonceOf } from '../../domain/identity/data-version.ts'
 import { rejectedLines } from '../attempt.ts'
 import { clockOf, positionAfter } from '../batch.ts'
-import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../position/expected-state.ts'
+import {
+  CommitsLost,
+  type ExpectedState,
+  movesPosition,
+  requireExpectedState,
+  versionsAfterKnown,
+} from '../position/expected-state.ts'
 import { areKnown } from '../projector/batch-state.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
 import type { Line } from '../reading/lines.ts'
@@ -88,7 +94,13 @@ class Round {
     const version = await newestVersion(transaction, head?.seq ?? 0, applied)
     const lastPosition = this.#savePosition(transaction, stored, position, applied)
     const { startsAfter } = expected
-    return { startsAfter, lastPosition, lastKnown: [], newest: [], ...(version !== null && { version }) }
+    return {
+      startsAfter,
+      lastPosition,
+      lastKnown: [],
+      newest: [],
+      ...versionsAfterKnown(version, lastPosition !== stored),
+    }
   }
 
   async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {

@@ -26,14 +26,21 @@ export interface ExpectedState {
    * present.
    */
   readonly newest: readonly Fact[]
-  /** Version of the last commit of parallel writers; absent where `newest` has facts of a later commit, which proves this one. */
+  /**
+   * Version of a commit that proves the facts known last: the last one of parallel writers, or the newest one when known facts were
+   * skipped; absent where `newest` has facts of a later commit, which proves it.
+   */
   readonly version?: string
   /**
-   * Version of the newest commit when the source read the progress of vaults, by which it leaves facts out; absent where it has
-   * not, and where `newest` has facts of a later commit.
+   * Version of the newest commit when the run relied last on facts that no position of its own proves, because another feed may have
+   * applied them: those that its source leaves out by the progress of vaults, and known ones that did not move the position. Absent
+   * where there are none, and where a later commit proves them.
    */
-  readonly progressVersion?: string
+  readonly seenVersion?: string
 }
+
+/** The commits that a state names. */
+export type ProvingVersions = Pick<ExpectedState, 'version' | 'seenVersion'>
 
 /** Returns whether a run has applied or skipped facts, which a loss could affect. */
 export function hasKnown({ lastKnown, version }: ExpectedState): boolean {
@@ -45,20 +52,25 @@ export function hasKnown({ lastKnown, version }: ExpectedState): boolean {
  * bad lines has nothing to lose, wherever another run of the feed moves the position.
  */
 export function mayLose(expected: ExpectedState): boolean {
-  return expected.progressVersion !== undefined || mayLosePosition(expected)
+  return expected.seenVersion !== undefined || mayLosePosition(expected)
 }
 
 function mayLosePosition(expected: ExpectedState): boolean {
   return expected.startsAfter !== undefined || hasKnown(expected)
 }
 
-/**
- * Returns the state of a run after a batch.
- * @param lastPosition position of the feed after the batch
- */
+/** The position of a feed after a batch, and the commits that prove what the batch skipped. */
+export interface ReachedState {
+  /** Undefined where facts were applied that the stored position does not cover. */
+  readonly lastPosition: ExpectedState['lastPosition']
+  /** Empty where the batch has applied facts, or knew none. */
+  readonly versions: ProvingVersions
+}
+
+/** Returns the state of a run after a batch. */
 export function advanceState(
   expected: ExpectedState,
-  lastPosition: ExpectedState['lastPosition'],
+  { lastPosition, versions }: ReachedState,
   batch: readonly ParsedLine[],
   outcomes: readonly LineOutcome[],
 ): ExpectedState {
@@ -73,13 +85,23 @@ export function advanceState(
     lastPosition,
     lastKnown: known.length > 0 ? known : expected.lastKnown,
     newest: newest.length > 0 ? newest : expected.newest,
-    ...(newest.length === 0 && versionsOf(expected)),
+    ...(newest.length === 0 && (versions.version === undefined ? versionsOf(expected) : versions)),
   }
 }
 
 /** Returns the commits that a state names, without keys for those that it does not. */
-function versionsOf({ version, progressVersion }: ExpectedState): Pick<ExpectedState, 'version' | 'progressVersion'> {
-  return { ...(version !== undefined && { version }), ...(progressVersion !== undefined && { progressVersion }) }
+function versionsOf({ version, seenVersion }: ProvingVersions): ProvingVersions {
+  return { ...(version !== undefined && { version }), ...(seenVersion !== undefined && { seenVersion }) }
+}
+
+/**
+ * Returns the commits that prove what lines without new facts were compared with.
+ * @param version of the newest commit; null where there is none
+ * @param isMoved whether the position was moved behind these lines, so that it proves them too
+ */
+export function versionsAfterKnown(version: string | null, isMoved: boolean): ProvingVersions {
+  if (version === null) return {}
+  return isMoved ? { version } : { version, seenVersion: version }
 }
 
 interface StoredState {
@@ -104,9 +126,8 @@ export async function requireExpectedState(
   { stored, position, areKnown, hasCommit }: StoredState,
 ): Promise<void> {
   if (expected === undefined) return
-  const { lastPosition, version, progressVersion } = expected
-  // Facts that were left out may come from other feeds: no position covers them.
-  if (progressVersion !== undefined && !(await hasCommit(progressVersion))) throw new CommitsLost(stored)
+  const { lastPosition, version, seenVersion } = expected
+  if (seenVersion !== undefined && !(await hasCommit(seenVersion))) throw new CommitsLost(stored)
   if (!mayLosePosition(expected)) return
   const evidence = [...new Set([...expected.newest, ...expected.lastKnown])]
   const reached = [lastPosition, position].filter((one) => one !== undefined)

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../database/database.ts'
-import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
-import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import { appendCommit, commitNonce, hasCommit, type LoggedBatch, readLogHead } from '../../database/write/commit-log.ts'
+import { lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import type { FiguresDay } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
@@ -10,7 +10,9 @@ import {
   hasKnown,
   mayLose,
   movesPosition,
+  type ReachedState,
   requireExpectedState,
+  versionsAfterKnown,
 } from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
 import { areKnown, loadBatchState } from './batch-state.ts'
@@ -37,16 +39,12 @@ export interface BatchOptions {
 }
 
 /** Result of a batch. */
-export interface AppliedBatch {
+export interface AppliedBatch extends ReachedState {
   /**
    * Outcome of each processed line, in order; where the batch stopped at a bad line, the last one is rejected. The lines from one
    * on that waits for the right clock are not processed.
    */
   readonly outcomes: readonly LineOutcome[]
-  /**
-   * Position of the feed after the batch; undefined where facts were applied that the stored position does not cover.
-   */
-  readonly lastPosition: FeedPosition | null | undefined
 }
 
 /**
@@ -121,7 +119,11 @@ async function applyInTransaction(
     nonce,
     newestTs: newestFactTime(batch, outcomes, ['applied']),
   })
-  return { outcomes, lastPosition: moved ?? (hasApplied ? undefined : stored) }
+  // Read after the facts that the lines were compared with, so that it proves them.
+  const hasKnownOnly = !hasApplied && outcomes.some(({ status }) => status === 'skipped')
+  const head = hasKnownOnly ? await readLogHead(transaction) : null
+  const versions = versionsAfterKnown(head?.version ?? null, moved !== null)
+  return { outcomes, lastPosition: moved ?? (hasApplied ? undefined : stored), versions }
 }
 
 /** Returns the facts among the lines of a batch. */

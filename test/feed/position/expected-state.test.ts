@@ -22,7 +22,7 @@ const afterRound: ExpectedState = {
   version: '5.ab',
 }
 const after = (status: 'applied' | 'skipped' | 'rejected') =>
-  advanceState(afterRound, position(9), [line], [{ status, kind: 'mark' } as never])
+  advanceState(afterRound, { lastPosition: position(9), versions: {} }, [line], [{ status, kind: 'mark' } as never])
 
 async function isAccepted(expected: ExpectedState, known: boolean, commit: boolean): Promise<boolean> {
   try {
@@ -58,13 +58,21 @@ describe('the commits of writers side by side are proved', () => {
 
 describe('facts that a source left out because they were applied', () => {
   const beginning: ExpectedState = { startsAfter: undefined, lastPosition: undefined, lastKnown: [], newest: [] }
-  const left: ExpectedState = { ...beginning, progressVersion: '5.ab' }
+  const left: ExpectedState = { ...beginning, seenVersion: '5.ab' }
   const unmoved: ExpectedState = { ...left, startsAfter: position(3), lastPosition: position(3) }
 
   test.each([
     ['by a source at its beginning', left],
     ['by one whose position is as it was', unmoved],
-    ['before known ones', advanceState(unmoved, position(3), [line], [{ status: 'skipped', kind: 'mark' } as never])],
+    [
+      'before known ones',
+      advanceState(
+        unmoved,
+        { lastPosition: position(3), versions: {} },
+        [line],
+        [{ status: 'skipped', kind: 'mark' } as never],
+      ),
+    ],
   ])('%s, are proved by the newest commit of then', async (_how, expected) => {
     expect(mayLose(expected)).toBe(true)
     expect(await isAccepted(expected, true, true)).toBe(true)
@@ -72,7 +80,12 @@ describe('facts that a source left out because they were applied', () => {
   })
 
   test('are proved by new facts, when that commit is forgotten', async () => {
-    const applied = advanceState(left, position(9), [line], [{ status: 'applied', kind: 'mark' } as never])
+    const applied = advanceState(
+      left,
+      { lastPosition: position(9), versions: {} },
+      [line],
+      [{ status: 'applied', kind: 'mark' } as never],
+    )
     expect(await isAccepted(applied, true, false)).toBe(true)
     expect(await isAccepted(applied, false, true)).toBe(false)
   })

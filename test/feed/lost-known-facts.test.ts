@@ -1,0 +1,97 @@
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { readFeedPosition } from '../../src/database/write/feed.ts'
+import { ingest } from '../../src/feed/ingest.ts'
+import { followedSource } from '../../src/feed/reading/followed-source.ts'
+import { fileSource, type Source } from '../../src/feed/reading/source.ts'
+import { rejectsFile } from '../../src/feed/rejects.ts'
+import { empty, emptyDatabase } from '../support/database.ts'
+import { fallingBack } from '../support/falling-back.ts'
+import { feedText } from '../support/feeds.ts'
+import { deposit, feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
+
+/** Facts that one feed has skipped because another one has applied them, whose commit a failover has lost since. */
+const beginning = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
+const ofOther = [mark(vaultA, midnight + 20, '101')]
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'lost-known-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+test('known facts of another feed that are lost are applied, though the facts known last are there', async () => {
+  const [feed, stopping] = [path.join(folder, 'followed.ndjson'), new AbortController()]
+  await writeFile(feed, feedText(beginning))
+  const real = await emptyDatabase()
+  const { database, beforeNext } = fallingBack(real)
+  const source = await followedSource(feed, null, stopping.signal)
+  const reopened: (number | undefined)[] = []
+  let batches = 0
+  const running = ingest({
+    database,
+    source,
+    signal: stopping.signal,
+    onProgress: () => void batches++,
+    onReopen: (stored) => void reopened.push(stored?.line),
+  })
+  const becomes = (check: () => Promise<void> | void): Promise<void> =>
+    vi.waitFor(check, { timeout: 30_000, interval: 20 })
+  await becomes(() => expect(batches).toBe(1))
+  await ingest({ database: real, source: feedOf(ofOther) })
+  await appendFile(feed, feedText(ofOther))
+  await becomes(() => expect(batches).toBe(2))
+  await appendFile(feed, feedText(beginning.slice(2)))
+  await becomes(() => expect(batches).toBe(3))
+  beforeNext(async () => {
+    await empty(real)
+    await ingest({ database: real, source: { ...feedOf(beginning), name: source.name } })
+  })
+  await appendFile(feed, feedText([mark(vaultA, midnight + 30, '102')]))
+  await becomes(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
+  stopping.abort()
+  await running
+  expect(reopened).toEqual([beginning.length])
+  expect(await real.prisma.equityPoint.count()).toBe(3)
+})
+
+test('known facts of another feed that are lost are applied, though the position behind them is there', async () => {
+  const feed = path.join(folder, 'again.ndjson')
+  const handled = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'two'), strategy('two')]
+  const rejects = rejectsFile(`${feed}.rejects`)
+  const applyHandled = async (): Promise<void> => {
+    await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
+  }
+  await writeFile(feed, feedText([...handled, deposit(vaultA, midnight + 10, '100')]))
+  const real = await emptyDatabase()
+  await applyHandled()
+  await ingest({ database: real, source: feedOf([opened(vaultB, 'two')]) })
+  const { database, beforeNext } = fallingBack(real)
+  const fallBack = async (): Promise<void> => {
+    await empty(real)
+    await applyHandled()
+  }
+  const reopened: (number | undefined)[] = []
+  let batches = 0
+  await ingest({
+    database,
+    source: await cutAt(feed, feedText(handled).length, await readFeedPosition(real.prisma, feed)),
+    rejects,
+    onProgress: () => void (++batches === 1 && beforeNext(fallBack)),
+    onReopen: (stored) => void reopened.push(stored?.line),
+  })
+  expect(reopened).toEqual([4])
+  expect(await real.prisma.vault.count()).toBe(2)
+  expect(await real.prisma.equityPoint.count()).toBe(1)
+})
+
+/** Opens a file whose first chunk is cut in two. */
+async function cutAt(file: string, byte: number, stored: Awaited<ReturnType<typeof readFeedPosition>>) {
+  async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) yield* [chunk.subarray(0, byte), chunk.subarray(byte)]
+  }
+  const source = await fileSource(file, stored)
+  return { ...source, chunks: inPieces(source.chunks) } satisfies Source
+}
