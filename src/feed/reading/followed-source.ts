@@ -203,15 +203,16 @@ async function reopened(
   const isOfNext = await containsPosition(successors[0] ?? null, position)
   if (!isOfEarlier && !isOfNext && !(await isFrom(file, position))) {
     const current = await openIfThere(name)
-    const choice = position === null ? allGenerations : holdsPosition(position, signal)
-    const rotated = await rotatedSource(file, position, current, choice)
+    const rotated = await rotatedSource(file, position, current, holdsPosition(position, signal))
+    // Another run may be ahead in the file at the path, which follows this one.
+    const isAtPath = rotated === null && (await containsPosition(current, position, signal))
     if (rotated === null) await current?.close()
-    if (rotated !== null || (earlier ?? file).beganAfter !== undefined) {
+    if (rotated !== null || (!isAtPath && (earlier ?? file).beganAfter !== undefined)) {
       await Promise.all([handle, ...successors, ...(earlier ? [earlier.handle] : [])].map((one) => one.close()))
       if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)
       return rotated
     }
-    if (position !== null) watcher?.onOtherFile(position)
+    if (position !== null && !isAtPath) watcher?.onOtherFile(position)
   }
   if (earlier === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
   const opened = { ...earlier, earlier: null, successors: [handle, ...successors] }

@@ -1,11 +1,11 @@
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import { containsPosition, extendsBeyond } from '../file-position.ts'
 import type { FollowedPath } from '../growing-file.ts'
-import { fromFile, fromOldest, type RotatedFileChoice } from './rotated-files.ts'
+import { allGenerations, fromFile, fromOldest, type RotatedFileChoice } from './rotated-files.ts'
 
-/** Returns a choice of the newest rotated file that holds a position, and of those after it. */
-export function holdsPosition(position: FeedPosition, signal: AbortSignal): RotatedFileChoice {
-  return fromFile((handle) => containsPosition(handle, position, signal))
+/** Returns a choice of the newest rotated file that holds a position, and of those after it; of all without a position. */
+export function holdsPosition(position: FeedPosition | null, signal: AbortSignal): RotatedFileChoice {
+  return position === null ? allGenerations : fromFile((handle) => containsPosition(handle, position, signal))
 }
 
 /**
