@@ -15,6 +15,7 @@ import {
   versionsAfterKnown,
 } from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
+import { isFurtherOn } from '../reading/prefix-digest.ts'
 import { areKnown, loadBatchState } from './batch-state.ts'
 import type { ParsedLine, LineOutcome } from './line-outcome.ts'
 import { project } from './project-lines.ts'
@@ -75,7 +76,8 @@ export async function requireApplied(
   await database.transaction(async (transaction) => {
     const stored = await lockFeedPosition(transaction, feed)
     // A run that has applied nothing yet has no position to lose where another run is ahead of it.
-    const isBehind = !hasKnown(expected) && (stored?.line ?? 0) > (expected.lastPosition?.line ?? 0)
+    const { lastPosition } = expected
+    const isBehind = !hasKnown(expected) && lastPosition != null && isFurtherOn(stored, lastPosition)
     await requireExpectedState(isBehind ? { ...expected, startsAfter: undefined } : expected, {
       stored,
       position: undefined,

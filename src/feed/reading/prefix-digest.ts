@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import type { FeedPosition } from '../../database/write/feed.ts'
 import { lineDigest } from '../fact/digest.ts'
 
 /** Bytes of a file's beginning that have a digest of their own, so that most other files are recognised at once. */
@@ -56,4 +57,14 @@ export class PrefixDigest {
 /** Tells whether a fingerprint is that of an older version, which has a digest of the last line only. */
 export function isLastLineOnly(fingerprint: string): boolean {
   return !fingerprint.includes('.')
+}
+
+/**
+ * Tells whether a position is further on in the same source than another one, as where another run is ahead. Positions in files of
+ * one feed are of the same file where their first bytes have the same digest; line numbers of several files cannot be compared.
+ */
+export function isFurtherOn(position: FeedPosition | null, { line, byte, fingerprint }: FeedPosition): boolean {
+  if (position === null || position.line <= line) return false
+  const [head = ''] = fingerprint.split('.')
+  return isLastLineOnly(fingerprint) || (byte >= headBytes && position.fingerprint.startsWith(`${head}.`))
 }
