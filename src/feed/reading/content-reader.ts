@@ -17,6 +17,11 @@ export interface ContentReader {
    * @throws {UnreadableFeed} when the file is truncated, rewritten in place or damaged
    */
   read(): Promise<Buffer>
+  /**
+   * Checks that the file still ends, or goes on, as it was read.
+   * @throws {UnreadableFeed} when it is truncated or rewritten in place
+   */
+  verify(): Promise<void>
   /** Whether the last read has found the end; more may have been appended since. */
   isAtEnd(): boolean
   /** Whether what was read ends within a line, to which more may be appended. */
@@ -49,6 +54,7 @@ export async function plainReader(
       progress.bytesDecompressed += chunk.length
       return chunk
     },
+    verify: async () => void (await readAppended(handle, name, at, last)),
     isAtEnd: () => isAtEnd,
     isWithinLine: () => last.length > 0 && last.at(-1) !== newline,
     isWhole: () => false,
@@ -87,6 +93,7 @@ export function gzipReader(
         return chunk
       }
     },
+    verify: () => Promise.resolve(),
     isAtEnd: () => hasEnded,
     isWithinLine: () => isWithin && !hasEnded,
     isWhole: () => hasEnded,

@@ -132,6 +132,12 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
     if (isFirst && successors.length === 1) successors = [...(await options.openMissed(successor, sinceNs)), successor]
     return isElsewhere || successors.length > 1 || (await successor.stat()).size > 0
   }
+  const isChangedInPlace = async (isLast: boolean): Promise<boolean> => {
+    if ((await changes?.wereFound(isLast)) !== true) return false
+    // The next read would find that it was truncated or rewritten: lines may be lost, which reading again would hide.
+    if (!isLast) await reader.verify()
+    return true
+  }
   async function* chunks(): AsyncGenerator<Buffer> {
     const watched = await watchPath(options)
     const polls = { quiet: 0, all: 0 }
@@ -159,7 +165,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
           (successor === null || polls.quiet >= quietPolls)
         const isLate = await options.hasLateLines()
         if (isAtEnd && !isLate) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
-        if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'
+        if (await isChangedInPlace(ending !== null)) ending = 'changed in place'
         else if (isLate && !reader.isWithinLine() && options.mayGoBack(ending !== null)) ending = 'late lines'
         if (ending !== null) return
         if (chunk.length === 0) await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)

@@ -13,7 +13,8 @@ import { readFeedPosition } from '../../../src/database/write/feed.ts'
 import { lineDigest } from '../../../src/feed/fact/digest.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { followedSource } from '../../../src/feed/reading/followed-source.ts'
-import { fileSource } from '../../../src/feed/reading/source.ts'
+import type { PathWatcher } from '../../../src/feed/reading/growing-file.ts'
+import { type ByteSource, fileSource } from '../../../src/feed/reading/source.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { feedText } from '../../support/feeds.ts'
@@ -24,6 +25,17 @@ const start: FactInput[] = [strategy('one'), opened(vaultA, 'one'), deposit(vaul
 const marks = [101, 102, 103, 104].map((valueUsd, index) => mark(vaultA, midnight + 20 + index, `${valueUsd}`))
 const [first, second, third, fourth] = marks as [FactInput, FactInput, FactInput, FactInput]
 const lineOf = (fact: FactInput): string => feedText([fact])
+const nothing = (): void => undefined
+const unwatched: PathWatcher = {
+  onMissing: nothing,
+  onFound: nothing,
+  onOtherFile: nothing,
+  onRotated: nothing,
+  onLateLines: nothing,
+  onLeft: nothing,
+  onGzipEnd: nothing,
+  onChangedInPlace: nothing,
+}
 const noRejects = { file: '', write: () => Promise.resolve() }
 
 let folder: string
@@ -321,6 +333,25 @@ describe('a feed that is followed stops, and says why,', () => {
     await stopsWith(following, /was rewritten in place/)
   })
 
+  test.each<[string, RegExp, () => Promise<unknown>]>([
+    ['truncated', /has become shorter/, () => truncate(feed, 0)],
+    ['rewritten', /was rewritten in place/, () => writeFile(feed, feedText(start).toUpperCase(), { flag: 'r+' })],
+  ])('where it is %s while its end is noted', async (_how, reason, change) => {
+    const stopping = new AbortController()
+    const watcher = { ...unwatched, onChangedInPlace: () => stopping.abort() }
+    const source = await followedSource(feed, null, stopping.signal, watcher)
+    let ends = 0
+    const onEnd: ByteSource['onEnd'] = (listener) =>
+      source.onEnd?.(async (end) => {
+        await listener(end)
+        // Its time of change was seen after the first end.
+        if (++ends === 2) await change()
+      })
+    const { signal } = stopping
+    const running = ingest({ database, source: { ...source, onEnd }, signal, nowSeconds: () => midnight + 1_000 })
+    await expect(running).rejects.toThrow(reason)
+  })
+
   test('where a folder takes its place', async () => {
     const following = follow()
     await becomes('100')
@@ -539,18 +570,7 @@ test.each(['', lineOf(first).slice(0, 20)])(
     await writeFile(feed, text)
     const stopping = new AbortController()
     const told: string[] = []
-    const watcher = {
-      onMissing: () => undefined,
-      onFound: () => undefined,
-      onOtherFile: () => undefined,
-      ...{
-        onRotated: () => undefined,
-        onLateLines: () => undefined,
-        onLeft: () => undefined,
-        onGzipEnd: () => undefined,
-        onChangedInPlace: () => void told.push('changed'),
-      },
-    }
+    const watcher = { ...unwatched, onChangedInPlace: () => void told.push('changed') }
     const source = await followedSource(feed, null, stopping.signal, watcher)
     let files = 1
     const onNextFile = (): void => void files++
