@@ -57,7 +57,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   const { database, source, nowSeconds } = options
   let run = newRun(source)
   const line = (): number => run.expected.lastPosition?.line ?? run.source.start.line
-  const check = (): Promise<void> => requireApplied(database, source.name, run.expected)
+  const check = (): Promise<void> => requireApplied(database, run)
   const recorder = nowSeconds && createReadUntilRecorder({ database, feed: source.name, line, nowSeconds, check })
   try {
     for (let next: Run | null = run; next !== null; next = await ingestSource(options, run)) {
@@ -80,7 +80,7 @@ async function ingestSource(options: IngestOptions, run: Run): Promise<Run | nul
   try {
     await applySegments(options, run)
     // Checks here because no further batch would detect commits that were lost since the last one.
-    const check = (): Promise<void> => requireApplied(options.database, run.source.name, run.expected)
+    const check = (): Promise<void> => requireApplied(options.database, run)
     const isOver = run.source.next === undefined && options.signal?.aborted !== true
     if (isOver) await retryDuringOutage(check, options.outageObserver, options.signal)
   } catch (error) {

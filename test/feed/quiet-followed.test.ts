@@ -1,11 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
+import { requireApplied } from '../../src/feed/projector/projector.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
-import { empty, emptyDatabase } from '../support/database.ts'
+import { CommitsLost } from '../../src/feed/position/expected-state.ts'
+import { empty, emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { fallingBack } from '../support/falling-back.ts'
 import { feedText } from '../support/feeds.ts'
 import { feedOf, midnight, strategy } from '../support/world.ts'
 
@@ -52,3 +55,37 @@ test.each([
     expect(reopened).toEqual([countBefore])
   },
 )
+
+describe('a run that has skipped what another feed applied, and that brings nothing new', () => {
+  /** Returns the expected state of such a run, and the version that another feed has committed since. */
+  async function quietRun(database: TestDatabase) {
+    const newest = async (): Promise<string> => (await database.prisma.dataHead.findFirstOrThrow()).version
+    await ingest({ database, source: feedOf([strategy('one')]) })
+    const seenVersion = await newest()
+    await ingest({ database, source: feedOf([strategy('two')]) })
+    const expected = { startsAfter: undefined, lastPosition: null, lastKnown: [], newest: [], seenVersion }
+    return { run: { source: { name: 'quiet' }, expected }, seenVersion, version: await newest() }
+  }
+
+  test('loses nothing where the commits that it has seen are pruned from the log', async () => {
+    const database = await emptyDatabase()
+    const { run, seenVersion, version } = await quietRun(database)
+    await requireApplied(database, run)
+    expect(run.expected.seenVersion).toBe(version)
+    await database.prisma.commitLog.deleteMany({ where: { version: seenVersion } })
+    await requireApplied(database, run)
+    await empty(database)
+    await expect(requireApplied(database, run)).rejects.toThrow(CommitsLost)
+  })
+
+  test('keeps the state of a batch that was applied while it was verified', async () => {
+    const real = await emptyDatabase()
+    const { run, seenVersion } = await quietRun(real)
+    const ofBatch = { ...run.expected }
+    const { database, beforeNext } = fallingBack(real)
+    beforeNext(() => Promise.resolve((run.expected = ofBatch)))
+    await requireApplied(database, run)
+    expect(run.expected).toBe(ofBatch)
+    expect(ofBatch.seenVersion).toBe(seenVersion)
+  })
+})

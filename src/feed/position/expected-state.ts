@@ -94,6 +94,16 @@ function versionsOf({ version, seenVersion }: ProvingVersions): ProvingVersions 
   return { ...(version !== undefined && { version }), ...(seenVersion !== undefined && { seenVersion }) }
 }
 
+/** Returns a state whose commits were found, with a newer commit in place of each. */
+export function provenBy(expected: ExpectedState, version: string): ExpectedState {
+  const { version: ofKnown, seenVersion } = expected
+  const newest = {
+    ...(ofKnown !== undefined && { version }),
+    ...(seenVersion !== undefined && { seenVersion: version }),
+  }
+  return { ...expected, ...newest }
+}
+
 /**
  * Returns the commits that prove what lines without new facts were compared with.
  * @param version of the newest commit; null where there is none

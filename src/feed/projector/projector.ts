@@ -10,6 +10,7 @@ import {
   hasKnown,
   mayLose,
   movesPosition,
+  provenBy,
   type ReachedState,
   requireExpectedState,
   versionsAfterKnown,
@@ -64,17 +65,18 @@ export async function applyBatch(
 }
 
 /**
- * Verifies without writing that the database contains everything that a run has applied.
+ * Verifies without writing that the database contains everything that a run has applied. From then on the newest commit proves what
+ * older ones did, which are pruned from the log in time.
  * @throws {CommitsLost} when commits are lost
  */
 export async function requireApplied(
   database: Pick<Database, 'transaction'>,
-  feed: string,
-  expected: ExpectedState,
+  run: { readonly source: { readonly name: string }; expected: ExpectedState },
 ): Promise<void> {
+  const { expected } = run
   if (!mayLose(expected)) return
-  await database.transaction(async (transaction) => {
-    const stored = await lockFeedPosition(transaction, feed)
+  const newest = await database.transaction(async (transaction) => {
+    const stored = await lockFeedPosition(transaction, run.source.name)
     // A run that has applied nothing yet has no position to lose where another run is ahead of it.
     const { lastPosition } = expected
     const isBehind = !hasKnown(expected) && lastPosition != null && isFurtherOn(stored, lastPosition)
@@ -84,7 +86,10 @@ export async function requireApplied(
       areKnown: (some) => areKnown(transaction, some),
       hasCommit: (version) => hasCommit(transaction, version),
     })
+    return readLogHead(transaction)
   })
+  // A batch that ran meanwhile has a state of its own.
+  if (newest !== null && run.expected === expected) run.expected = provenBy(expected, newest.version)
 }
 
 async function applyInTransaction(
