@@ -70,10 +70,12 @@ export async function reopened(
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
-  // Where the position is still there, facts of other feeds are lost that were skipped as known: these come again from the beginning.
-  const readFrom = isSamePosition(stored, expected.lastPosition ?? null) ? 0 : handledLine
-  // A run that has processed no facts may continue at a later position, which another run has stored.
-  const reopenedSource = await source.reopen(stored, hasKnown(expected) ? readFrom : Infinity)
+  // Where the position is still there, facts of other feeds are lost that were skipped as known. Another run may have moved it past
+  // the lines of this one.
+  const isThere = isSamePosition(stored, expected.lastPosition ?? null)
+  const mayLack = stored !== null && (isThere || stored.line > handledLine)
+  // A run that knows no facts yet has none to lose.
+  const reopenedSource = await source.reopen(stored, hasKnown(expected) && mayLack ? 'beginning' : 'stored position')
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
   return {

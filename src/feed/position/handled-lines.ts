@@ -90,7 +90,8 @@ export class HandledLines {
    * Returns whether a fact that is not known remains set aside.
    * @param vault the vault that it is about, as it is before the fact; undefined where there is none
    */
-  setsAside(fact: Fact, vault: VaultRecord | undefined): boolean {
+  remainsSetAside(fact: Fact, vault: VaultRecord | undefined): boolean {
+    // It overtakes no newer fact of its vault.
     if (!('vault' in fact) || fact.kind === 'vault' || vault === undefined) return false
     const newest = this.#newestOf(fact.vault)
     if (newest !== undefined) return vault.updatedAt > newest

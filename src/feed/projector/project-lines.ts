@@ -58,7 +58,7 @@ export async function project(
     const ofHandled = handledLines?.has(line.position) === true ? handledLines : null
     const outcome =
       ofHandled === null ? applyLine(projection, line, ahead) : applyHandled(projection, line, ahead, ofHandled)
-    // A handled line was set aside before, and waits for no clock.
+    // An unknown fact among the handled lines was set aside before: it waits for no clock.
     const isNewAhead = ahead !== null && ofHandled === null && outcome.status === 'rejected'
     const behind = isNewAhead ? await clockBehind(line) : null
     if (behind !== null && isDivisible && outcomes.length > 0) break
@@ -80,7 +80,7 @@ function applyHandled(
   if ('issue' in line) return applyLine(projection, line, null)
   const { fact } = line
   const vault = 'vault' in fact ? projection.state.vaults.get(fact.vault) : undefined
-  const remainsAside = ahead !== null || handledLines.setsAside(fact, vault)
+  const remainsAside = ahead !== null || handledLines.remainsSetAside(fact, vault)
   const outcome = applyLine(projection, line, remainsAside ? setAsideBefore : null)
   if (outcome.status !== 'rejected') handledLines.read(fact)
   return outcome

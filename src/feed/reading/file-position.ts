@@ -27,7 +27,7 @@ export function atBeginning(): FileStart {
 }
 
 /** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
-async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
+export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
   return { ...atBeginning(), handledPart: await handledPartUpTo(handle, stored.byte, stored) }
 }
 
@@ -85,8 +85,8 @@ export async function endsAt(handle: FileHandle, position: FeedPosition, signal?
 export async function handledPartOf(handle: FileHandle, stored: FeedPosition | null): Promise<HandledPart> {
   if (stored === null || isLastLineOnly(stored.fingerprint)) return noHandledPart(stored)
   const handled = await readApplied(handle, stored, undefined)
-  const isFollowed = handled?.hasMore === true && (await hasLinesAfter(handle, stored.byte))
-  return isFollowed ? handledPartUpTo(handle, stored.byte, stored) : noHandledPart(stored)
+  const hasUnhandledLines = handled?.hasMore === true && (await hasLinesAfter(handle, stored.byte))
+  return hasUnhandledLines ? handledPartUpTo(handle, stored.byte, stored) : noHandledPart(stored)
 }
 
 /** Tells whether a file, uncompressed or gzipped, has anything but blank lines after an offset. */
@@ -137,21 +137,6 @@ export async function startOf(
   const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
   if (!isWhole) return { ...(await atBeginningAgain(handle, stored)), holdsApplied: true }
   return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true, handledPart }
-}
-
-/** Returns the start of a file at a stored position that it holds; the beginning where another run has moved the position there. */
-export async function unlessAhead(
-  from: FileStart,
-  handle: FileHandle,
-  stored: FeedPosition,
-  handledLine: number,
-): Promise<FileStart> {
-  return isAhead(stored, handledLine) ? atBeginningAgain(handle, stored) : from
-}
-
-/** Tells whether a position is after the last processed line. */
-export function isAhead(position: FeedPosition | null, handledLine: number): boolean {
-  return position !== null && position.line > handledLine
 }
 
 interface AppliedPart {

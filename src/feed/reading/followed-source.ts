@@ -7,13 +7,13 @@ import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {
   atBeginning,
+  atBeginningAgain,
   beginsLike,
   containsPosition,
   extendsBeyond,
   type FileStart,
   isFrom,
   startOf,
-  unlessAhead,
 } from './file-position.ts'
 import { type FollowedPath, growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
@@ -24,7 +24,7 @@ import { fileVersion, readName, withReadName } from './rotation/file-identity.ts
 import { holdsPosition, holdsUnread } from './rotation/held-positions.ts'
 import { openMissed } from './rotation/missed-files.ts'
 import { allGenerations, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
-import type { ByteSource } from './source.ts'
+import type { ByteSource, ReopenFrom } from './source.ts'
 
 /**
  * Opens a file that is read as it grows, until another one replaces it. It starts at the applied position. Where the
@@ -170,7 +170,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       const start = await detours.afterDetour(successor, await startOf(successor, position, signal), position)
       return followed({ ...file, ...opened }, start)
     },
-    reopen: (position, handledLine) => reopened(file, growing.takeSuccessors(), position, handledLine),
+    reopen: (position, readFrom) => reopened(file, growing.takeSuccessors(), position, readFrom),
     async close() {
       const opened = [handle, ...growing.takeSuccessors(), ...(earlier ? [earlier.handle] : [])]
       await Promise.all(opened.map((one) => one.close()))
@@ -186,7 +186,7 @@ async function reopened(
   file: FollowedFile,
   successors: readonly FileHandle[],
   position: FeedPosition | null,
-  handledLine: number,
+  readFrom: ReopenFrom,
 ): Promise<ByteSource> {
   const { name, handle, earlier, signal, watcher } = file
   const from = await startOf(handle, position, signal)
@@ -197,7 +197,7 @@ async function reopened(
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
-      return followed({ ...file, successors }, await unlessAhead(from, handle, position, handledLine))
+      return followed({ ...file, successors }, readFrom === 'beginning' ? await atBeginningAgain(handle, position) : from)
   }
   const isOfEarlier = await isFrom(earlier, position)
   const isOfNext = await containsPosition(successors[0] ?? null, position)

@@ -7,7 +7,7 @@ import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
 import type { HandledPart } from '../position/handled-lines.ts'
 import { listsUntilPause } from './lists-until-pause.ts'
-import { atBeginning, type FileStart, handledPartOf, isAhead, startOf } from './file-position.ts'
+import { atBeginning, type FileStart, handledPartOf, startOf } from './file-position.ts'
 import { type LastLineRules, type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
@@ -31,6 +31,9 @@ export interface FactSource extends SourceBase {
   positionAfter(line: Pick<Line, 'number'>): FeedPosition
 }
 
+/** Where a source is read from after commits were lost. */
+export type ReopenFrom = 'stored position' | 'beginning'
+
 interface SourceBase {
   /** Key of its stored position, and its name in messages. */
   readonly name: string
@@ -38,7 +41,7 @@ interface SourceBase {
   readonly start: LineStart
   /** The stored position that `start` continues from, up to which the feed must be applied; absent at its beginning. */
   readonly startsAfter?: FeedPosition
-  /** Whether what was applied is in it as it was then; absent where that cannot change. */
+  /** Whether it holds everything that was applied, as it was then; absent where that cannot change. */
   readonly holdsApplied?: boolean
   /** The part that earlier runs have handled; absent where it can't be compared with the position of the feed. */
   readonly handledPart?: HandledPart
@@ -46,11 +49,10 @@ interface SourceBase {
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
    * @param stored position of the feed in the database
-   * @param handledLine the last processed line: where the database is ahead of it, by another run, a file is read from
-   *   its beginning
+   * @param readFrom where a file is read from that holds the position
    * @throws {UnrepeatableFeed} when the position belongs to a file that is no longer open
    */
-  reopen?(stored: FeedPosition | null, handledLine: number): Promise<Source>
+  reopen?(stored: FeedPosition | null, readFrom: ReopenFrom): Promise<Source>
   /**
    * Reopens the source without a vault of which a fact was refused, so that the others are read on; absent where a bad fact
    * ends the feed.
@@ -105,13 +107,13 @@ export async function fileSource(file: string, stored: FeedPosition | null = nul
 
 /**
  * Returns the start of an open file for a database that lacks facts that were applied: an uncompressed file starts at the stored
- * position, unless the part before has changed or the run has not come that far.
+ * position, unless the part before has changed or it is to be read from its beginning.
  */
-async function restartOf(handle: FileHandle, stored: FeedPosition | null, handledLine: number): Promise<FileStart> {
-  const isBehind = isAhead(stored, handledLine)
+async function restartOf(handle: FileHandle, stored: FeedPosition | null, readFrom: ReopenFrom): Promise<FileStart> {
+  const isFromBeginning = readFrom === 'beginning'
   const from =
-    isBehind || (await isGzipFile(handle))
-      ? { ...atBeginning(), holdsApplied: !isBehind && stored !== null }
+    isFromBeginning || (await isGzipFile(handle))
+      ? { ...atBeginning(), holdsApplied: !isFromBeginning && stored !== null }
       : await startOf(handle, stored)
   return from.start.byte > 0 ? from : { ...from, handledPart: await handledPartOf(handle, stored) }
 }
@@ -136,8 +138,8 @@ async function wholeFile(
     chunks,
     progress: read,
     // Another file may stand at the path by now.
-    reopen: async (position, handledLine) =>
-      wholeFile(name, handle, await restartOf(handle, position, handledLine), read),
+    reopen: async (position, readFrom) =>
+      wholeFile(name, handle, await restartOf(handle, position, readFrom), read),
     close: () => handle.close(),
   }
 }

@@ -98,7 +98,7 @@ export class OperationRun implements Reader {
       return result
     } finally {
       signal?.removeEventListener('abort', this.#end)
-      // A field that fails ends the run while other fields still wait for reads.
+      // A run that ends with an error may leave fields that still wait for reads.
       this.#end.abort()
       // Contexts survive into the old generation; without this, all rows that they loaded would too.
       this.context.loaders.clear()

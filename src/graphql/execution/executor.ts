@@ -108,7 +108,7 @@ class OperationExecutor implements Executor {
   readonly #checks: OperationChecks
   readonly #fallbacks: FallbackQueue
   /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
-  readonly #fixed = new Map<FixedDocument, PreparedOperation>()
+  readonly #operationsOfFixed = new Map<FixedDocument, PreparedOperation>()
 
   constructor({ schema, limits, admission, runConsistently, ...fallbackOptions }: ExecutorOptions) {
     this.#limits = limits
@@ -149,7 +149,7 @@ class OperationExecutor implements Executor {
     requestContext: RequestContext,
     event?: OperationParams['event'],
   ): Promise<ExecutedDocument> {
-    const operation = this.#fixed.get(document) ?? this.#prepareFixed(document)
+    const operation = this.#operationsOfFixed.get(document) ?? this.#prepareFixed(document)
     const { coerced, error } = operation.coerce(variables)
     const params = { variables, body: document, event }
     const { data, errors } =
@@ -180,7 +180,7 @@ class OperationExecutor implements Executor {
     const { operations, errors } = this.#cache.fixed(document.text.toString())
     const [operation] = operations
     if (operation === undefined) throw errors[0] ?? new Error('The document has no operation.')
-    this.#fixed.set(document, operation)
+    this.#operationsOfFixed.set(document, operation)
     return operation
   }
 

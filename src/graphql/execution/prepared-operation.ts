@@ -142,7 +142,7 @@ export class PreparedOperation {
       } catch (error) {
         if (requestContext.signal?.aborted === true) throw error
         if (error instanceof TooLong) return { errors: [tooLongResponse(error.characters, maxCharacters)] }
-        // graphql-js implements GraphQL's rules on nulls, errors and their order.
+        // The error is dropped: graphql-js runs the same resolvers next, and tells it by GraphQL's rules on nulls and order.
       }
     }
     const { document, definition } = this

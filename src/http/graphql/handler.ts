@@ -26,7 +26,7 @@ export interface GraphqlOptions {
 }
 
 /** Origin of the requests passed to Yoga, which uses only their path and query. */
-const origin = 'http://gateway'
+const placeholderHost = 'http://gateway'
 
 /** URL suffix of Yoga's health check, which cannot be turned off: no URL ends with a space. */
 const noEndOfUrl = ' '
@@ -58,7 +58,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   const loading = import('graphql-yoga').then(({ createYoga }) => {
     const yoga = createYoga(options)
     // Hooks expect a request: all POST requests in JSON share this one, because their parameters are parsed here.
-    const jsonRequest = new yoga.fetchAPI.Request(origin + graphqlPath, { method: 'POST' })
+    const jsonRequest = new yoga.fetchAPI.Request(placeholderHost + graphqlPath, { method: 'POST' })
     return { yoga, jsonRequest }
   })
 
@@ -75,7 +75,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     // Yoga would ignore weights, and send results as events or in parts to clients that accept these.
     const headers = { ...request.headerRecord(), accept: mediaType }
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
-    const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), yogaContext)
+    const response = await yoga.fetch(new yoga.fetchAPI.Request(placeholderHost + target, init), yogaContext)
     // Yoga receives only GET and POST, of which it refuses a mutation by GET.
     if (response.status === 405) return mutationByGet()
     // Yoga's own Headers keep the case in which a name was set.

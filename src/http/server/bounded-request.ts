@@ -2,14 +2,14 @@ import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { bodyChunks } from '../../limits.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { AdmittedConnection } from './connection-limits.ts'
+import type { CountedConnection } from './connection-counter.ts'
 import { pauseWhile } from './pause-while.ts'
 import type { ReadPacing } from './pacing/read-pacing.ts'
 
 /** The connection of a request. */
 export interface RequestConnection {
   /** Counts it among the connections of the server. */
-  readonly admitted: AdmittedConnection
+  readonly admitted: CountedConnection
   /** Whether a stream has started: later requests are not answered, because its body ends with the connection. */
   readonly isStreaming: boolean
   /**

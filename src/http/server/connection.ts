@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { BoundedRequest, RequestConnection } from './bounded-request.ts'
-import type { AdmittedConnection } from './connection-limits.ts'
+import type { CountedConnection } from './connection-counter.ts'
 import { Budget } from './capacity/budget.ts'
 import { pauseWhile } from './pause-while.ts'
 
@@ -69,7 +69,7 @@ export class Connection implements RequestConnection {
     socket: Socket,
     limits: PipelineLimits,
     capacity: PipelineCapacity,
-    readonly admitted: AdmittedConnection,
+    readonly admitted: CountedConnection,
     startRequest: (response: NodeResponse) => void,
   ) {
     this.#socket = socket

@@ -4,7 +4,7 @@ import { connectionLimits, type HttpLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import { Connection, createPipelineCapacity, type PipelineCapacity } from './connection.ts'
-import { type ConnectionLimits, connectionsWithin, createConnectionLimits } from './connection-limits.ts'
+import { type ConnectionCounter, connectionsWithin, createConnectionCounter } from './connection-counter.ts'
 import { ReadPacing } from './pacing/read-pacing.ts'
 
 export interface ConnectionOptions {
@@ -27,7 +27,7 @@ export class OpenConnections {
   readonly #listener: ConnectionOptions['listener']
   readonly #onError: ConnectionOptions['onError']
   readonly #limits: HttpLimits
-  readonly #admission: ConnectionLimits
+  readonly #counter: ConnectionCounter
   readonly #capacity: PipelineCapacity
   readonly #pacing: ReadPacing
   readonly #open = new Set<Socket>()
@@ -40,7 +40,7 @@ export class OpenConnections {
     this.#listener = options.listener
     this.#onError = options.onError
     this.#limits = limits
-    this.#admission = createConnectionLimits({
+    this.#counter = createConnectionCounter({
       maxConnections: connectionsWithin(limits.connections, descriptorsElsewhere),
       maxWithStreams: connectionsWithin(limits.connections + liveLimits.connections, descriptorsElsewhere),
       isBehindProxies,
@@ -58,7 +58,7 @@ export class OpenConnections {
    * @param attachParser called when it is the connection's turn
    */
   add(socket: Socket, attachParser: () => void): void {
-    const admitted = this.#admission.admit(socket.remoteAddress)
+    const admitted = this.#counter.admit(socket.remoteAddress)
     if (admitted === null) return void socket.destroy()
     this.#open.add(socket)
     this.#pacing.add(socket, () => {

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
-  type AdmittedConnection,
+  type CountedConnection,
   connectionsWithin,
-  createConnectionLimits,
+  createConnectionCounter,
   descriptorLimit,
-} from '../../../src/http/server/connection-limits.ts'
+} from '../../../src/http/server/connection-counter.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { reportOccasionally } from '../../../src/http/async/report-occasionally.ts'
 import type { ServerOptions } from '../../../src/http/server/server.ts'
@@ -28,8 +28,8 @@ afterEach(async () => {
 })
 
 test('a connection that has closed is subtracted once, also where a stream is begun on it', () => {
-  const limits = createConnectionLimits({ maxConnections: 8 })
-  const admit = (): AdmittedConnection | null => limits.admit('192.0.2.1')
+  const limits = createConnectionCounter({ maxConnections: 8 })
+  const admit = (): CountedConnection | null => limits.admit('192.0.2.1')
   const [first] = [admit(), admit(), admit(), admit()]
   expect(admit()).toBeNull()
   first?.leave()
@@ -100,13 +100,13 @@ describe('connections', () => {
   })
 
   test('of dozens of addresses leave some for another one', () => {
-    const limits = createConnectionLimits({ maxConnections: 1_000 })
+    const limits = createConnectionCounter({ maxConnections: 1_000 })
     for (let address = 1; address <= 44; address++) while (limits.admit(`192.0.2.${address}`) !== null);
     expect(limits.admit('198.51.100.1')).not.toBeNull()
   })
 
   test('of one IPv6 network of many senders are a fair share of what the others leave', () => {
-    const limits = createConnectionLimits({ maxConnections: 100 })
+    const limits = createConnectionCounter({ maxConnections: 100 })
     const ofNetwork = (network: number) =>
       Array.from({ length: 90 }, (_, at) => limits.admit(`2001:db8:${network}:${at}::1`)).filter((one) => one !== null)
     const [first, second] = [ofNetwork(1), ofNetwork(2)]

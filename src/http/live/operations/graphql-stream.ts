@@ -140,7 +140,7 @@ function stateStreams({ limits, operations, connections, responses, evaluate, re
     // Evaluated first, so that an error is sent as a status; the response cache then has it for the followed response.
     const firstEvaluation = responses.isUpToDate(key)
       ? null
-      : responses.evaluateFirst(exchange.sender, isWanted, followedQuery.evaluate)
+      : responses.evaluateForStatus(exchange.sender, isWanted, followedQuery.evaluate)
     const [resumption, first] = await Promise.all([resumptions.awaitResumption(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
     if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()

@@ -151,6 +151,7 @@ export class FollowedResponse {
 
   async #run(): Promise<void> {
     this.#isRunning = true
+    // One that fails counts as a 503, and is repeated.
     const evaluation = await this.#host.evaluate(this).catch(() => null)
     this.#isEvaluating = false
     const status = evaluation?.response.status ?? 503

@@ -84,11 +84,11 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   /**
-   * Makes the first response of a stream, with the limit on those that are made at once.
+   * Makes the first response of a stream, for its status, with the limit on those that are made at once.
    * @param isWanted returns whether its client is still there
    * @throws {EvaluationRefused}
    */
-  evaluateFirst<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
+  evaluateForStatus<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
     return this.#queue.forOpening(sender, isWanted, () => {
       this.#onEvaluation()
       return evaluate()
@@ -116,8 +116,9 @@ export class FollowedResponses implements FollowedResponseHost {
     // Waits until the response cache was notified of this version: a later request must not get an older cached response.
     const seq = version === null ? 0 : Number.parseInt(version, 10)
     await this.#versions.untilNotified({ seq })
-    const isOfServer = begun.isListening || !this.isListening || seq === 0 || this.#versions.hasReached({ seq })
-    if (begun.stops !== this.#stops || !isOfServer) throw new Error('The result may be of another server.')
+    // Notifications have begun meanwhile: their server may not have reached the version of the result yet.
+    const mayBeAhead = !begun.isListening && this.isListening && seq > 0 && !this.#versions.hasReached({ seq })
+    if (begun.stops !== this.#stops || mayBeAhead) throw new Error('The result may be of another server.')
     return evaluation
   }
 

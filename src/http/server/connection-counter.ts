@@ -3,7 +3,7 @@ import { fairShare } from '../../graphql/execution/admission/fair-share.ts'
 import { connectionLimits } from '../../limits.ts'
 import { networkOf, senderOfAddress } from '../sender.ts'
 
-export interface ConnectionLimitsOptions {
+export interface ConnectionCounterOptions {
   /** Maximum number of open connections, without streams. */
   readonly maxConnections: number
   /** Maximum number of open connections and streams together; unlimited if absent. */
@@ -17,18 +17,18 @@ export interface ConnectionLimitsOptions {
 }
 
 /** Counts the connections of one server, in total and by client address. */
-export interface ConnectionLimits {
+export interface ConnectionCounter {
   readonly open: number
   /**
    * Counts a connection.
    * @param address of the peer
    * @returns null if the connection is refused and not counted
    */
-  admit(address: string | undefined): AdmittedConnection | null
+  admit(address: string | undefined): CountedConnection | null
 }
 
 /** A connection that is counted. */
-export interface AdmittedConnection {
+export interface CountedConnection {
   /** Its client, by {@link senderOfAddress}. */
   readonly sender: string
   /** Counts it as a stream from now on; streams have a separate limit. */
@@ -38,11 +38,11 @@ export interface AdmittedConnection {
 }
 
 /**
- * Creates the limits on open connections. An IPv4 address, an IPv6 /64 network and an IPv6 /48 network may each use a
+ * Creates a counter with limits on open connections. An IPv4 address, an IPv6 /64 network and an IPv6 /48 network may each use a
  * {@link fairShare} of the connections that the others leave, so that dozens cannot lock out the others. Behind proxies
  * there is no such share, because the gateway sees only the proxies' addresses.
  */
-export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
+export function createConnectionCounter(options: ConnectionCounterOptions): ConnectionCounter {
   const { maxConnections, maxWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
   const ofSenders = new Map<string, number>()
   let open = 0
@@ -69,7 +69,7 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
     return ofName < (isBehindProxies ? left : fairShare(max, left))
   }
 
-  function admitted(sender: string): AdmittedConnection {
+  function admitted(sender: string): CountedConnection {
     let isStream = false
     let hasLeft = false
     return {
