@@ -1,7 +1,7 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
-import { type ExpectedState, hasKnown } from './position/expected-state.ts'
+import { type ExpectedState, hasKnown, isUncovered } from './position/expected-state.ts'
 import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
@@ -70,10 +70,9 @@ export async function reopened(
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
-  // Where the position is still there, facts of other feeds are lost that were skipped as known. Another run may have moved it past
-  // the lines of this one.
-  const isThere = isSamePosition(stored, expected.lastPosition ?? null)
-  const mayLack = stored !== null && (isThere || stored.line > handledLine)
+  // Where the position is still there, facts are lost that it does not cover. Another run may have moved it past the lines of this one.
+  const isUnproved = isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
+  const mayLack = stored !== null && (isUnproved || stored.line > handledLine)
   // A run that knows no facts yet has none to lose.
   const reopenedSource = await source.reopen(stored, hasKnown(expected) && mayLack ? 'beginning' : 'stored position')
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null

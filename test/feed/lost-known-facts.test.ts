@@ -77,7 +77,7 @@ test('known facts of another feed that are lost are applied, though the position
   let batches = 0
   await ingest({
     database,
-    source: await cutAt(feed, feedText(handled).length, await readFeedPosition(real.prisma, feed)),
+    source: await cutAt(feed, [feedText(handled).length], await readFeedPosition(real.prisma, feed)),
     rejects,
     onProgress: () => void (++batches === 1 && beforeNext(fallBack)),
     onReopen: (stored) => void reopened.push(stored?.line),
@@ -87,10 +87,50 @@ test('known facts of another feed that are lost are applied, though the position
   expect(await real.prisma.equityPoint.count()).toBe(1)
 })
 
-/** Opens a file whose first chunk is cut in two. */
-async function cutAt(file: string, byte: number, stored: Awaited<ReturnType<typeof readFeedPosition>>) {
+const valid = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'two'), strategy('two')]
+
+test.each([['up to the position', valid, [valid]]])(
+  'facts that are tried again, and lost then, are applied where they were applied %s',
+  async (how, handled, cuts) => {
+    const feed = path.join(folder, `${how}.ndjson`)
+    const rejects = rejectsFile(`${feed}.rejects`)
+    const applyHandled = async (): Promise<void> => {
+      await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
+    }
+    await writeFile(feed, feedText([...handled, deposit(vaultA, midnight + 10, '100')]))
+    const real = await emptyDatabase()
+    await applyHandled()
+    const { database, beforeNext } = fallingBack(real)
+    const reopened: (number | undefined)[] = []
+    let batches = 0
+    const fallBack = async (): Promise<void> => {
+      expect(await real.prisma.vault.count()).toBe(2)
+      await empty(real)
+      await applyHandled()
+    }
+    const bytes = cuts.map((facts) => feedText(facts).length)
+    await ingest({
+      database,
+      source: await cutAt(feed, bytes, await readFeedPosition(real.prisma, feed)),
+      rejects,
+      onProgress: () => void (++batches === cuts.length && beforeNext(fallBack)),
+      onReopen: (stored) => void reopened.push(stored?.line),
+    })
+    expect(reopened).toEqual([handled.length])
+    expect(await real.prisma.vault.count()).toBe(2)
+    expect(await real.prisma.equityPoint.count()).toBe(1)
+  },
+)
+
+/** Opens a file whose first chunk is cut at these bytes. */
+async function cutAt(
+  file: string,
+  bytes: readonly number[],
+  stored: Awaited<ReturnType<typeof readFeedPosition>>,
+): Promise<Source> {
   async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    for await (const chunk of chunks) yield* [chunk.subarray(0, byte), chunk.subarray(byte)]
+    for await (const chunk of chunks)
+      for (const [at, end] of [...bytes, chunk.length].entries()) yield chunk.subarray(bytes[at - 1] ?? 0, end)
   }
   const source = await fileSource(file, stored)
   return { ...source, chunks: inPieces(source.chunks) } satisfies Source

@@ -47,6 +47,11 @@ export function hasKnown({ lastKnown, version }: ExpectedState): boolean {
   return lastKnown.length > 0 || version !== undefined
 }
 
+/** Returns whether a run has applied or skipped facts that no position covers. Bad lines after them do not change that. */
+export function isUncovered(expected: ExpectedState | undefined): boolean {
+  return expected !== undefined && hasKnown(expected) && expected.lastPosition === undefined
+}
+
 /**
  * Returns whether a loss could affect a run. A run that started at the beginning of its source, left nothing out and found only
  * bad lines has nothing to lose, wherever another run of the feed moves the position.
