@@ -89,38 +89,38 @@ test('known facts of another feed that are lost are applied, though the position
 
 const valid = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'two'), strategy('two')]
 
-test.each([['up to the position', valid, [valid]]])(
-  'facts that are tried again, and lost then, are applied where they were applied %s',
-  async (how, handled, cuts) => {
-    const feed = path.join(folder, `${how}.ndjson`)
-    const rejects = rejectsFile(`${feed}.rejects`)
-    const applyHandled = async (): Promise<void> => {
-      await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
-    }
-    await writeFile(feed, feedText([...handled, deposit(vaultA, midnight + 10, '100')]))
-    const real = await emptyDatabase()
-    await applyHandled()
-    const { database, beforeNext } = fallingBack(real)
-    const reopened: (number | undefined)[] = []
-    let batches = 0
-    const fallBack = async (): Promise<void> => {
-      expect(await real.prisma.vault.count()).toBe(2)
-      await empty(real)
-      await applyHandled()
-    }
-    const bytes = cuts.map((facts) => feedText(facts).length)
-    await ingest({
-      database,
-      source: await cutAt(feed, bytes, await readFeedPosition(real.prisma, feed)),
-      rejects,
-      onProgress: () => void (++batches === cuts.length && beforeNext(fallBack)),
-      onReopen: (stored) => void reopened.push(stored?.line),
-    })
-    expect(reopened).toEqual([handled.length])
+test.each([
+  ['up to the position', valid, [valid]],
+  ['before a batch of bad lines', [...valid, opened(vaultB, 'none')], [valid, [...valid, opened(vaultB, 'none')]]],
+])('facts that are tried again, and lost then, are applied where they were applied %s', async (how, handled, cuts) => {
+  const feed = path.join(folder, `${how}.ndjson`)
+  const rejects = rejectsFile(`${feed}.rejects`)
+  const applyHandled = async (): Promise<void> => {
+    await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
+  }
+  await writeFile(feed, feedText([...handled, deposit(vaultA, midnight + 10, '100')]))
+  const real = await emptyDatabase()
+  await applyHandled()
+  const { database, beforeNext } = fallingBack(real)
+  const reopened: (number | undefined)[] = []
+  let batches = 0
+  const fallBack = async (): Promise<void> => {
     expect(await real.prisma.vault.count()).toBe(2)
-    expect(await real.prisma.equityPoint.count()).toBe(1)
-  },
-)
+    await empty(real)
+    await applyHandled()
+  }
+  const bytes = cuts.map((facts) => feedText(facts).length)
+  await ingest({
+    database,
+    source: await cutAt(feed, bytes, await readFeedPosition(real.prisma, feed)),
+    rejects,
+    onProgress: () => void (++batches === cuts.length && beforeNext(fallBack)),
+    onReopen: (stored) => void reopened.push(stored?.line),
+  })
+  expect(reopened).toEqual([handled.length])
+  expect(await real.prisma.vault.count()).toBe(2)
+  expect(await real.prisma.equityPoint.count()).toBe(1)
+})
 
 /** Opens a file whose first chunk is cut at these bytes. */
 async function cutAt(

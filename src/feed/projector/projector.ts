@@ -8,6 +8,7 @@ import type { Fact } from '../fact/fact.ts'
 import {
   type ExpectedState,
   hasKnown,
+  isUncovered,
   mayLose,
   movesPosition,
   provenBy,
@@ -130,7 +131,8 @@ async function applyInTransaction(
   const hasKnownOnly = !hasApplied && outcomes.some(({ status }) => status === 'skipped')
   const head = hasKnownOnly ? await readLogHead(transaction) : null
   const versions = versionsAfterKnown(head?.version ?? null, moved !== null)
-  return { outcomes, lastPosition: moved ?? (hasApplied ? undefined : stored), versions }
+  const isCovered = hasKnownOnly || (!hasApplied && !isUncovered(expected))
+  return { outcomes, lastPosition: moved ?? (isCovered ? stored : undefined), versions }
 }
 
 /** Returns the facts among the lines of a batch. */
