@@ -68,7 +68,7 @@ function mayLosePosition(expected: ExpectedState): boolean {
 export interface ReachedState {
   /** Undefined where facts were applied that the stored position does not cover. */
   readonly lastPosition: ExpectedState['lastPosition']
-  /** Empty where the batch has applied facts, or knew none. */
+  /** Empty where the last attempt of the batch has applied facts, or knew none. */
   readonly versions: ProvingVersions
 }
 
@@ -90,7 +90,8 @@ export function advanceState(
     lastPosition,
     lastKnown: known.length > 0 ? known : expected.lastKnown,
     newest: newest.length > 0 ? newest : expected.newest,
-    ...(newest.length === 0 && (versions.version === undefined ? versionsOf(expected) : versions)),
+    // Facts that an earlier attempt has applied are known to the last one.
+    ...(newest.length === 0 && versions.version === undefined ? versionsOf(expected) : versions),
   }
 }
 

@@ -90,3 +90,13 @@ describe('facts that a source left out because they were applied', () => {
     expect(await isAccepted(applied, false, true)).toBe(false)
   })
 })
+
+test('facts whose position did not move are proved by a commit, also where the response to theirs was lost', async () => {
+  const beginning: ExpectedState = { startsAfter: undefined, lastPosition: undefined, lastKnown: [], newest: [] }
+  // The second attempt has found them known, and the first one has applied them.
+  const versions = { version: '6.cd', seenVersion: '6.cd' }
+  const reached = { lastPosition: position(3), versions }
+  const repeated = advanceState(beginning, reached, [line], [{ status: 'applied', kind: 'mark' } as never])
+  expect(await isAccepted(repeated, true, true)).toBe(true)
+  expect(await isAccepted(repeated, false, false)).toBe(false)
+})
