@@ -70,6 +70,8 @@ class WorkAdmission implements AdmissionControl {
   readonly #short = new RunningCost()
   /** Number of pauses in progress after work that blocked the event loop: pending network events are handled first. */
   #pauses = 0
+  /** The pauses after expensive work, one after the other: pieces of it that blocked an iteration together pause as long as all. */
+  #pausesOfExpensive: Promise<void> = Promise.resolve()
 
   constructor(options: AdmissionOptions) {
     const { networkOf = () => null } = options
@@ -113,11 +115,21 @@ class WorkAdmission implements AdmissionControl {
     return ticket.cost <= this.#options.shortPreparation ? work() : this.#queued(this.#preparation, work, ticket)
   }
 
-  async pause(milliseconds: number): Promise<void> {
+  pause(milliseconds: number): Promise<void> {
+    return this.#pauseUntil(timePasses(milliseconds))
+  }
+
+  async #pauseUntil(over: Promise<void>): Promise<void> {
     this.#pauses++
-    await new Promise((resolve) => setTimeout(resolve, milliseconds))
+    await over
     this.#pauses--
     this.#admit()
+  }
+
+  #pauseAfter(workClass: WorkClass, milliseconds: number): Promise<void> {
+    if (workClass !== this.#expensive) return this.pause(milliseconds)
+    this.#pausesOfExpensive = this.#pausesOfExpensive.then(() => timePasses(milliseconds))
+    return this.#pauseUntil(this.#pausesOfExpensive)
   }
 
   #clientOf(sender: string): string {
@@ -188,8 +200,12 @@ class WorkAdmission implements AdmissionControl {
       return await result
     } finally {
       // Synchronous work may use half of the event loop's time, because short requests need several iterations.
-      if (pauseMilliseconds > 1) void this.pause(pauseMilliseconds).then(release)
+      if (pauseMilliseconds > 1) void this.#pauseAfter(workClass, pauseMilliseconds).then(release)
       else setImmediate(release)
     }
   }
+}
+
+function timePasses(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }

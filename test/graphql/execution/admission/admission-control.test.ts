@@ -329,6 +329,27 @@ test('after work of one kind that takes the event loop for long, it pauses as lo
   }
 })
 
+test('after expensive work that blocks one iteration of the event loop together, it pauses as long as all of it', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  try {
+    const admission = createAdmissionControl(onlyExpensive)
+    const block = (): void => void (now += 20)
+    await Promise.all([1, 2, 3].map(() => admission.run(block, { cost: 30, sender })))
+    let isBegun = false
+    const prepared = admission.prepare(() => void (isBegun = true), { cost: 50, sender })
+    await vi.advanceTimersByTimeAsync(59)
+    expect(isBegun).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(isBegun).toBe(true)
+    await prepared
+  } finally {
+    clock.mockRestore()
+    vi.useRealTimers()
+  }
+})
+
 describe('senders of one network', () => {
   const networkOf = (of: string): string | null => (of.startsWith('n') ? 'network' : null)
   const ofNetwork = Array.from({ length: 6 }, (_, at) => `n${at}`)
