@@ -197,7 +197,10 @@ async function reopened(
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
-      return followed({ ...file, successors }, readFrom === 'beginning' ? await atBeginningAgain(handle, position) : from)
+      return followed(
+        { ...file, successors },
+        readFrom === 'beginning' ? await atBeginningAgain(handle, position) : from,
+      )
   }
   const isOfEarlier = await isFrom(earlier, position)
   const isOfNext = await containsPosition(successors[0] ?? null, position)

@@ -138,8 +138,7 @@ async function wholeFile(
     chunks,
     progress: read,
     // Another file may stand at the path by now.
-    reopen: async (position, readFrom) =>
-      wholeFile(name, handle, await restartOf(handle, position, readFrom), read),
+    reopen: async (position, readFrom) => wholeFile(name, handle, await restartOf(handle, position, readFrom), read),
     close: () => handle.close(),
   }
 }

@@ -25,7 +25,8 @@ async function follow(
     connections: { admit: () => ({ sender: 'someone', release: () => undefined }) },
     responses: {
       ...{ hasRoomForOpenings: () => true, isUpToDate: () => false },
-      evaluateForStatus: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
+      evaluateForStatus: () =>
+        Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
     },
     resumptions: { awaitResumption: () => Promise.resolve('reached') },
     limits: liveLimits,
