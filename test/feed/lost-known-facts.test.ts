@@ -75,7 +75,7 @@ test('known facts of another feed that are lost are applied, though the position
   }
   const reopened: (number | undefined)[] = []
   let batches = 0
-  await ingest({
+  const summary = await ingest({
     database,
     source: await cutAt(feed, [feedText(handled).length], await readFeedPosition(real.prisma, feed)),
     rejects,
@@ -85,6 +85,8 @@ test('known facts of another feed that are lost are applied, though the position
   expect(reopened).toEqual([4])
   expect(await real.prisma.vault.count()).toBe(2)
   expect(await real.prisma.equityPoint.count()).toBe(1)
+  // Each line is counted once.
+  expect(summary).toEqual({ applied: { event: 1 }, skipped: { strategy: 2, vault: 2 }, rejected: {} })
 })
 
 const valid = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'two'), strategy('two')]

@@ -27,8 +27,8 @@ export function atBeginning(): FileStart {
 }
 
 /** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
-export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
-  return { ...atBeginning(), handledPart: await handledPartUpTo(handle, stored.byte, stored) }
+async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
+  return { ...atBeginning(), holdsApplied: true, handledPart: await handledPartUpTo(handle, stored.byte, stored) }
 }
 
 /**
@@ -135,8 +135,24 @@ export async function startOf(
   if (stored === null || before === null) return { ...atBeginning(), handledPart }
   // A last line without newline may have been incomplete: it is read again, with the others. A gzipped file cannot grow.
   const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
-  if (!isWhole) return { ...(await atBeginningAgain(handle, stored)), holdsApplied: true }
+  if (!isWhole) return atBeginningAgain(handle, stored)
   return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true, handledPart }
+}
+
+/** Where a file that holds the stored position is read from after commits were lost. */
+export type ReopenFrom = 'stored position' | 'beginning'
+
+/**
+ * Returns the start of a file after commits were lost.
+ * @param from its start at the stored position, which it holds
+ */
+export async function restartOf(
+  from: FileStart,
+  handle: FileHandle,
+  stored: FeedPosition,
+  readFrom: ReopenFrom,
+): Promise<FileStart> {
+  return readFrom === 'beginning' ? atBeginningAgain(handle, stored) : from
 }
 
 interface AppliedPart {

@@ -7,12 +7,13 @@ import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {
   atBeginning,
-  atBeginningAgain,
   beginsLike,
   containsPosition,
   extendsBeyond,
   type FileStart,
   isFrom,
+  type ReopenFrom,
+  restartOf,
   startOf,
 } from './file-position.ts'
 import { type FollowedPath, growingFile, type PathWatcher } from './growing-file.ts'
@@ -24,13 +25,12 @@ import { fileVersion, readName, withReadName } from './rotation/file-identity.ts
 import { holdsPosition, holdsUnread } from './rotation/held-positions.ts'
 import { openMissed } from './rotation/missed-files.ts'
 import { allGenerations, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
-import type { ByteSource, ReopenFrom } from './source.ts'
+import type { ByteSource } from './source.ts'
 
 /**
- * Opens a file that is read as it grows, until another one replaces it. It starts at the applied position. Where the
- * file does not hold that, a rotated one beside it that does is read first, with those in between; without one, and
- * where nothing was applied, all rotated files are, and the file is read from its beginning. A gzipped file cannot grow,
- * and is read until another one replaces it.
+ * Opens a file that is read as it grows, until another one replaces it; a gzipped one cannot grow. It starts at the applied
+ * position. Where the file does not hold that, a rotated one beside it that does is read first, with those in between; without
+ * one, and where nothing was applied, all rotated files are, and the file is read from its beginning.
  * @param stored position of the feed in the database
  * @param readUntil time at which it was read to its end last, in Unix seconds; null where it never was
  * @throws {UnreadableFeed} when it, or a rotated one that may have facts which are not applied, cannot be opened
@@ -197,10 +197,7 @@ async function reopened(
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
-      return followed(
-        { ...file, successors },
-        readFrom === 'beginning' ? await atBeginningAgain(handle, position) : from,
-      )
+      return followed({ ...file, successors }, await restartOf(from, handle, position, readFrom))
   }
   const isOfEarlier = await isFrom(earlier, position)
   const isOfNext = await containsPosition(successors[0] ?? null, position)

@@ -7,7 +7,7 @@ import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
 import type { HandledPart } from '../position/handled-lines.ts'
 import { listsUntilPause } from './lists-until-pause.ts'
-import { atBeginning, type FileStart, handledPartOf, startOf } from './file-position.ts'
+import { atBeginning, type FileStart, handledPartOf, type ReopenFrom, startOf } from './file-position.ts'
 import { type LastLineRules, type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
@@ -30,9 +30,6 @@ export interface FactSource extends SourceBase {
   readonly facts: AsyncIterable<readonly FactInput[]>
   positionAfter(line: Pick<Line, 'number'>): FeedPosition
 }
-
-/** Where a source is read from after commits were lost. */
-export type ReopenFrom = 'stored position' | 'beginning'
 
 interface SourceBase {
   /** Key of its stored position, and its name in messages. */
@@ -106,16 +103,18 @@ export async function fileSource(file: string, stored: FeedPosition | null = nul
 }
 
 /**
- * Returns the start of an open file for a database that lacks facts that were applied: an uncompressed file starts at the stored
- * position, unless the part before has changed or it is to be read from its beginning.
+ * Returns the start of an open file for a database that lacks facts that were applied: the stored position in an uncompressed file,
+ * unless the part before has changed or it is to be read from its beginning.
  */
-async function restartOf(handle: FileHandle, stored: FeedPosition | null, readFrom: ReopenFrom): Promise<FileStart> {
-  const isFromBeginning = readFrom === 'beginning'
-  const from =
-    isFromBeginning || (await isGzipFile(handle))
-      ? { ...atBeginning(), holdsApplied: !isFromBeginning && stored !== null }
-      : await startOf(handle, stored)
-  return from.start.byte > 0 ? from : { ...from, handledPart: await handledPartOf(handle, stored) }
+async function reopenedStart(
+  handle: FileHandle,
+  stored: FeedPosition | null,
+  readFrom: ReopenFrom,
+): Promise<FileStart> {
+  const isGzip = await isGzipFile(handle)
+  const from = isGzip ? { ...atBeginning(), holdsApplied: stored !== null } : await startOf(handle, stored)
+  if (from.start.byte > 0 && readFrom === 'stored position') return from
+  return { ...atBeginning(), holdsApplied: from.holdsApplied, handledPart: await handledPartOf(handle, stored) }
 }
 
 /** Returns a source for an open file, which it closes. */
@@ -138,7 +137,8 @@ async function wholeFile(
     chunks,
     progress: read,
     // Another file may stand at the path by now.
-    reopen: async (position, readFrom) => wholeFile(name, handle, await restartOf(handle, position, readFrom), read),
+    reopen: async (position, readFrom) =>
+      wholeFile(name, handle, await reopenedStart(handle, position, readFrom), read),
     close: () => handle.close(),
   }
 }
