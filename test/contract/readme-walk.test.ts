@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { codeIn, readmeOf, root, sectionOf, tablesIn } from './readmes.ts'
+import { codeIn, readmeOf, root, sectionOf, tableOf } from './readmes.ts'
 
 interface Run {
   readonly ran: readonly string[]
@@ -51,6 +51,6 @@ test("the walk of a request names the app's stages in their order", async () => 
   const [, list = ''] = /const stages = \[\n(.*?)\n {2}\]/s.exec(app) ?? []
   const stages = Array.from(list.matchAll(/^ {4}([\w.]+)[(,]/gm), ([, name]) => name)
   expect(stages.length).toBeGreaterThan(5)
-  const [table] = tablesIn(sectionOf(readmeOf('src'), '## The walk of a request'))
-  expect(table?.rows.map(([stage = '']) => codeIn(stage)[0])).toEqual(stages)
+  const table = tableOf(readmeOf('src'), 'stage', 'answers, or passes on')
+  expect(table.rows.map(([stage = '']) => codeIn(stage)[0])).toEqual(stages)
 })
