@@ -9,7 +9,7 @@ import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
-import { advanceState, CommitsLost } from './position/expected-state.ts'
+import { advanceState, CommitsLost, knownPosition } from './position/expected-state.ts'
 import { readProgress } from './position/vault-progress.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReadUntilRecorder } from './read-until.ts'
@@ -56,7 +56,7 @@ export interface IngestOptions {
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const { database, source, nowSeconds } = options
   let run = newRun(source)
-  const line = (): number => run.expected.lastPosition?.line ?? run.source.start.line
+  const line = (): number => knownPosition(run.expected, run.source.handledPart)?.line ?? run.source.start.line
   const check = (): Promise<void> => requireApplied(database, run)
   const recorder = nowSeconds && createReadUntilRecorder({ database, feed: source.name, line, nowSeconds, check })
   try {

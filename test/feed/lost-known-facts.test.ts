@@ -6,6 +6,7 @@ import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { fileSource, type Source } from '../../src/feed/reading/source.ts'
+import type { SourceEnd } from '../../src/feed/read-until.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
 import { fallingBack } from '../support/falling-back.ts'
@@ -123,6 +124,38 @@ test.each([
   expect(await real.prisma.vault.count()).toBe(2)
   expect(await real.prisma.equityPoint.count()).toBe(1)
 })
+
+test('the end of a source is recorded, though its last lines before the position were tried again', async () => {
+  const feed = path.join(folder, 'end.ndjson')
+  const rejects = rejectsFile(`${feed}.rejects`)
+  await writeFile(feed, feedText([...valid, deposit(vaultA, midnight + 10, '100')]))
+  const database = await emptyDatabase()
+  await ingest({ database, source: { ...feedOf(valid), name: feed }, rejects })
+  const whole = await fileSource(feed, await readFeedPosition(database.prisma, feed))
+  let atEnd: (end: SourceEnd) => Promise<void> = () => Promise.resolve()
+  let ended = Promise.resolve()
+  const source: Source = {
+    ...whole,
+    chunks: firstBytes(whole.chunks, feedText(valid).length),
+    onEnd: (given) => void (atEnd = given),
+  }
+  await ingest({
+    database,
+    source,
+    rejects,
+    nowSeconds: () => midnight + 1_000,
+    onProgress: () => void (ended = atEnd({ lookedAtMilliseconds: performance.now() })),
+  })
+  await ended
+  expect(await database.prisma.vault.count()).toBe(2)
+  await expect
+    .poll(async () => (await database.prisma.feed.findUnique({ where: { name: feed } }))?.readUntil)
+    .not.toBeNull()
+})
+
+async function* firstBytes(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield chunk.subarray(0, bytes)
+}
 
 /** Opens a file whose first chunk is cut at these bytes. */
 async function cutAt(

@@ -53,6 +53,18 @@ export function isUncovered(expected: ExpectedState | undefined): boolean {
 }
 
 /**
+ * Returns the position in the database, as a run knows it. Where it has applied facts that no position covers, that is the one from
+ * when its source was opened.
+ * @param handledPart of the source
+ */
+export function knownPosition(
+  expected: ExpectedState,
+  handledPart: { readonly storedBefore: FeedPosition | null } | undefined,
+): FeedPosition | null | undefined {
+  return isUncovered(expected) ? handledPart?.storedBefore : expected.lastPosition
+}
+
+/**
  * Returns whether a loss could affect a run. A run that started at the beginning of its source, left nothing out and found only
  * bad lines has nothing to lose, wherever another run of the feed moves the position.
  */
