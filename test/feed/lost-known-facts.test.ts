@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { fileSource, type Source } from '../../src/feed/reading/source.ts'
@@ -58,71 +59,59 @@ test('known facts of another feed that are lost are applied, though the facts kn
   expect(await real.prisma.equityPoint.count()).toBe(3)
 })
 
-test('known facts of another feed that are lost are applied, though the position behind them is there', async () => {
-  const feed = path.join(folder, 'again.ndjson')
-  const handled = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'two'), strategy('two')]
-  const rejects = rejectsFile(`${feed}.rejects`)
-  const applyHandled = async (): Promise<void> => {
-    await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
-  }
-  await writeFile(feed, feedText([...handled, deposit(vaultA, midnight + 10, '100')]))
-  const real = await emptyDatabase()
-  await applyHandled()
-  await ingest({ database: real, source: feedOf([opened(vaultB, 'two')]) })
-  const { database, beforeNext } = fallingBack(real)
-  const fallBack = async (): Promise<void> => {
-    await empty(real)
-    await applyHandled()
-  }
-  const reopened: (number | undefined)[] = []
-  let batches = 0
-  const summary = await ingest({
-    database,
-    source: await cutAt(feed, [feedText(handled).length], await readFeedPosition(real.prisma, feed)),
-    rejects,
-    onProgress: () => void (++batches === 1 && beforeNext(fallBack)),
-    onReopen: (stored) => void reopened.push(stored?.line),
-  })
-  expect(reopened).toEqual([4])
-  expect(await real.prisma.vault.count()).toBe(2)
-  expect(await real.prisma.equityPoint.count()).toBe(1)
-  // Each line is counted once.
-  expect(summary).toEqual({ applied: { event: 1 }, skipped: { strategy: 2, vault: 2 }, rejected: {} })
-})
-
 const valid = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'two'), strategy('two')]
 
-test.each([
-  ['up to the position', valid, [valid]],
-  ['before a batch of bad lines', [...valid, opened(vaultB, 'none')], [valid, [...valid, opened(vaultB, 'none')]]],
-])('facts that are tried again, and lost then, are applied where they were applied %s', async (how, handled, cuts) => {
-  const feed = path.join(folder, `${how}.ndjson`)
+/**
+ * Applies a feed that has handled lines already, and lets the database fall back to these once they have been read again.
+ * @param cuts facts up to which the first chunks of its file are read, the last of them all that are handled
+ * @param ofOther facts that another feed applies before
+ * @returns the lines of the positions at which it was reopened, and its counts
+ */
+async function fallBackAmongHandled(name: string, cuts: readonly FactInput[][], ofOther: readonly FactInput[] = []) {
+  const feed = path.join(folder, `${name}.ndjson`)
   const rejects = rejectsFile(`${feed}.rejects`)
+  const handled = cuts.at(-1) ?? []
+  const real = await emptyDatabase()
   const applyHandled = async (): Promise<void> => {
     await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
   }
   await writeFile(feed, feedText([...handled, deposit(vaultA, midnight + 10, '100')]))
-  const real = await emptyDatabase()
   await applyHandled()
+  await ingest({ database: real, source: feedOf(ofOther) })
   const { database, beforeNext } = fallingBack(real)
-  const reopened: (number | undefined)[] = []
-  let batches = 0
   const fallBack = async (): Promise<void> => {
     expect(await real.prisma.vault.count()).toBe(2)
     await empty(real)
     await applyHandled()
   }
+  const reopened: (number | undefined)[] = []
+  let batches = 0
   const bytes = cuts.map((facts) => feedText(facts).length)
-  await ingest({
+  const summary = await ingest({
     database,
     source: await cutAt(feed, bytes, await readFeedPosition(real.prisma, feed)),
     rejects,
     onProgress: () => void (++batches === cuts.length && beforeNext(fallBack)),
     onReopen: (stored) => void reopened.push(stored?.line),
   })
-  expect(reopened).toEqual([handled.length])
   expect(await real.prisma.vault.count()).toBe(2)
   expect(await real.prisma.equityPoint.count()).toBe(1)
+  return { reopened, summary }
+}
+
+test('known facts of another feed that are lost are applied, though the position behind them is there', async () => {
+  const { reopened, summary } = await fallBackAmongHandled('again', [valid], [opened(vaultB, 'two')])
+  expect(reopened).toEqual([valid.length])
+  // Each line is counted once.
+  expect(summary).toEqual({ applied: { event: 1 }, skipped: { strategy: 2, vault: 2 }, rejected: {} })
+})
+
+test.each([
+  ['up to the position', [valid]],
+  ['before a batch of bad lines', [valid, [...valid, opened(vaultB, 'none')]]],
+])('facts that are tried again, and lost then, are applied where they were applied %s', async (how, cuts) => {
+  const { reopened } = await fallBackAmongHandled(how, cuts)
+  expect(reopened).toEqual([cuts.at(-1)?.length])
 })
 
 test('the end of a source is recorded, though its last lines before the position were tried again', async () => {
