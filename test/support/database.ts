@@ -31,14 +31,8 @@ export async function emptyDatabase(): Promise<TestDatabase> {
  * @throws {Error} with the statements that hold the locks, when these are not released; their sessions are ended
  */
 export async function empty(database: Database): Promise<void> {
-  const tables = await database.query<{ name: string }>(
-    {
-      name: 'tables',
-      text: `select tablename::text as name from pg_tables where schemaname = 'public' and tablename <> '_prisma_migrations'`,
-    },
-    [],
-  )
-  const names = tables.map(({ name }) => `"${name}"`).join(', ')
+  const tables = await tablesOf(database)
+  const names = tables.map((name) => `"${name}"`).join(', ')
   const limit: Statement = { name: 'limit_locks', text: `set local lock_timeout = '20s'` }
   const truncate: Statement = { name: 'truncate', text: `truncate ${names} restart identity cascade` }
   for (let attempt = 1; ; attempt++) {
@@ -55,6 +49,13 @@ export async function empty(database: Database): Promise<void> {
       throw new Error(`the tables are locked by ${await endLockHolders(database)}`, { cause: error })
     }
   }
+}
+
+/** Names of all tables but that of the migrations. */
+async function tablesOf(database: Database): Promise<string[]> {
+  const text = `select tablename::text as name from pg_tables where schemaname = 'public' and tablename <> '_prisma_migrations'`
+  const tables = await database.query<{ name: string }>({ name: 'tables', text }, [])
+  return tables.map(({ name }) => name)
 }
 
 /** The SQLSTATE of an error, or of its cause. */
@@ -111,10 +112,14 @@ export function templateOn(url: string): Promise<string> {
   return (serverTemplate ??= migrateTemplate(url))
 }
 
+/** Without autovacuum: a plan depends on the statistics that a test makes, and not on when the server made its own. */
 async function migrateTemplate(url: string): Promise<string> {
   const own = await createOnServer(url)
   const database = await openPostgreSql(own, 2)
   await migrate(database)
+  for (const name of await tablesOf(database)) {
+    await database.prisma.$executeRawUnsafe(`alter table "${name}" set (autovacuum_enabled = off)`)
+  }
   await database.close()
   return new URL(own).pathname.slice(1)
 }
