@@ -10,7 +10,7 @@ import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Exchange, Handler, HandlerResponse } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
-import type { Evaluate } from './responses/evaluate.ts'
+import type { Evaluate } from './responses/evaluation/evaluate.ts'
 import type { LiveConnections } from './delivery/live-connections.ts'
 import type { Evaluation, FollowedQuery } from './responses/followed-query.ts'
 import type { FollowedResponses } from './responses/followed-responses.ts'
@@ -56,7 +56,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
     if (responses.isUpToDate(path)) return null
-    const { response } = await responses.evaluateForStatus(sender, isWanted, () => evaluatePath(path))
+    const { response } = await responses.evaluator.forStatus(sender, isWanted, () => evaluatePath(path))
     return response.status === 200 || response.status === 503 ? null : response
   }
 
@@ -66,7 +66,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     { slot, isWanted }: Opening,
   ): Promise<HandlerResponse | TextResponse> {
     const { sender } = exchange
-    if (!responses.hasRoomForOpenings(sender, vaults.length)) return overloaded()
+    if (!responses.evaluator.hasRoomForOpenings(sender, vaults.length)) return overloaded()
     const cost = vaults.length * preparationCosts.variableValue
     const paths = await prepareStream(admission, exchange, cost, () => pathsOf(vaults))
     if (paths === 'overloaded') return overloaded()

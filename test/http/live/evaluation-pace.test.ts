@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { EvaluationPace } from '../../../src/http/live/responses/evaluation-pace.ts'
+import { EvaluationPace } from '../../../src/http/live/responses/evaluation/evaluation-pace.ts'
 
 /** Time of an evaluation that exceeds its deadline, in milliseconds. */
 const deadline = 10_000

@@ -5,9 +5,9 @@ import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
-import { EvaluationRefused } from '../../../src/http/live/responses/evaluation-line.ts'
-import { EvaluationQueue } from '../../../src/http/live/responses/evaluation-queue.ts'
-import { EvaluationTurn } from '../../../src/http/live/responses/evaluation-turn.ts'
+import { EvaluationRefused } from '../../../src/http/live/responses/evaluation/evaluation-class.ts'
+import { EvaluationQueue } from '../../../src/http/live/responses/evaluation/evaluation-queue.ts'
+import { TurnSenders } from '../../../src/http/live/responses/evaluation/turn-senders.ts'
 import type { FollowedQuery } from '../../../src/http/live/responses/followed-query.ts'
 import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
@@ -252,8 +252,9 @@ describe('a followed response is evaluated in the turns of a sender that follows
   })
 
   const followersOf = (senders: readonly string[]) => new Set(senders.map((sender) => ({ connection: { sender } })))
-  const inTurnsOf = (turn: EvaluationTurn, follows: Parameters<EvaluationTurn['joined']>[0]): Promise<string[]> =>
-    turn.queue(follows, 'owner', (senders) => ({
+  const thousand = () => followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`))
+  const inTurnsOf = (turn: TurnSenders): Promise<string[]> =>
+    turn.queue((senders) => ({
       result: Promise.resolve([...senders]),
       addTo: nothing,
       removeFrom: nothing,
@@ -261,55 +262,54 @@ describe('a followed response is evaluated in the turns of a sender that follows
 
   test('which has a stream of it', async () => {
     const followers = followersOf(['crowd', 'one'])
-    const turn = new EvaluationTurn(followers)
     const follows = { takenBy: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
-    turn.joined(follows, 'gone')
-    expect(await inTurnsOf(turn, follows)).toContain('gone')
-    turn.left(follows, 'gone')
-    expect(new Set(await inTurnsOf(turn, follows))).toEqual(new Set(['crowd', 'one']))
+    const turn = new TurnSenders(followers, follows, 'owner')
+    turn.joined('gone')
+    expect(await inTurnsOf(turn)).toContain('gone')
+    turn.left('gone')
+    expect(new Set(await inTurnsOf(turn))).toEqual(new Set(['crowd', 'one']))
   })
 
   test('after a look at a few of its streams, however many there are', async () => {
     let looks = 0
-    const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`)))
-    const senders = await inTurnsOf(turn, { takenBy: () => ++looks })
+    const turn = new TurnSenders(thousand(), { takenBy: () => ++looks }, 'owner')
+    const senders = await inTurnsOf(turn)
     expect(looks).toBeLessThan(50)
     expect(senders.length).toBeLessThan(10)
   })
 
   test('of many streams, after several evaluations', async () => {
-    const turn = new EvaluationTurn(followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`)))
     const follows = { takenBy: (sender: string) => (sender === '999' ? 1 : 100) }
-    const chosen = await Promise.all(Array.from({ length: 300 }, () => inTurnsOf(turn, follows)))
+    const turn = new TurnSenders(thousand(), follows, 'owner')
+    const chosen = await Promise.all(Array.from({ length: 300 }, () => inTurnsOf(turn)))
     expect(chosen.at(-1)).toContain('999')
   })
 
   /** A turn with an evaluation that waits, and the changes of the senders in whose turns it does. */
   function waiting(result: Promise<unknown>) {
     const followers = followersOf(['crowd'])
-    const turn = new EvaluationTurn(followers)
-    const follows = { takenBy: (sender: string) => (sender === 'crowd' ? 1_000 : 1) }
+    const turn = new TurnSenders(followers, { takenBy: (sender) => (sender === 'crowd' ? 1_000 : 1) }, 'owner')
     const changes: string[] = []
     const addTo = (sender: string): void => void changes.push(`add ${sender}`)
     const removeFrom = (sender: string): void => void changes.push(`remove ${sender}`)
-    const ended = turn.queue(follows, 'owner', () => ({ result, addTo, removeFrom }))
-    return { followers, turn, follows, changes, ended }
+    const ended = turn.queue(() => ({ result, addTo, removeFrom }))
+    return { followers, turn, changes, ended }
   }
 
   test('and is let go of when it has ended', async () => {
-    const { turn, follows, changes, ended } = waiting(Promise.resolve())
+    const { turn, changes, ended } = waiting(Promise.resolve())
     await ended
-    turn.joined(follows, 'one')
+    turn.joined('one')
     expect(changes).toEqual([])
   })
 
   test('and waits in the turns of no sender that has left, unless all have', () => {
-    const { followers, turn, follows, changes } = waiting(new Promise(() => undefined))
-    turn.joined(follows, 'one')
-    turn.left(follows, 'one')
+    const { followers, turn, changes } = waiting(new Promise(() => undefined))
+    turn.joined('one')
+    turn.left('one')
     expect(changes).toEqual(['add one', 'add crowd', 'remove one'])
     followers.clear()
-    turn.left(follows, 'crowd')
+    turn.left('crowd')
     expect(changes).toHaveLength(3)
   })
 })

@@ -24,9 +24,11 @@ async function follow(
     admission,
     connections: { admit: () => ({ sender: 'someone', release: () => undefined }) },
     responses: {
-      ...{ hasRoomForOpenings: () => true, isUpToDate: () => false },
-      evaluateForStatus: () =>
-        Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
+      isUpToDate: () => false,
+      evaluator: {
+        hasRoomForOpenings: () => true,
+        forStatus: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
+      },
     },
     resumptions: { awaitResumption: () => Promise.resolve('reached') },
     limits: liveLimits,

@@ -15,7 +15,7 @@ import { overloaded, refuse } from '../../refuse.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
-import type { Evaluate } from '../responses/evaluate.ts'
+import type { Evaluate } from '../responses/evaluation/evaluate.ts'
 import type { FollowedQuery } from '../responses/followed-query.ts'
 import type { FollowedResponses } from '../responses/followed-responses.ts'
 import { noRoom, openAt, type Opening } from '../responses/opening.ts'
@@ -140,7 +140,7 @@ function stateStreams({ limits, operations, connections, responses, evaluate, re
     // Evaluated first, so that an error is sent as a status; the response cache then has it for the followed response.
     const firstEvaluation = responses.isUpToDate(key)
       ? null
-      : responses.evaluateForStatus(exchange.sender, isWanted, followedQuery.evaluate)
+      : responses.evaluator.forStatus(exchange.sender, isWanted, followedQuery.evaluate)
     const [resumption, first] = await Promise.all([resumptions.awaitResumption(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
     if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()

@@ -9,7 +9,7 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
 import { formatGraphqlResult } from '../../graphql/result-response.ts'
 import type { Exchange } from '../../middleware.ts'
-import { liveSender } from '../responses/evaluate.ts'
+import { liveSender } from '../responses/evaluation/evaluate.ts'
 import { RowNotReady } from '../ledger/row-failures.ts'
 import { StreamDocuments } from './stream-documents.ts'
 

@@ -1,8 +1,8 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
-import { EvaluationPace, retryMilliseconds } from './evaluation-pace.ts'
-import { EvaluationTurn } from './evaluation-turn.ts'
+import { EvaluationPace, retryMilliseconds } from './evaluation/evaluation-pace.ts'
+import { type Follows, TurnSenders } from './evaluation/turn-senders.ts'
 import { laterVersion, type FollowedQuery, type TimedEvaluation } from './followed-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
 import { ResponseFollower } from './response-follower.ts'
@@ -11,6 +11,7 @@ import { ResponseFollower } from './response-follower.ts'
 export interface FollowedResponseHost {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
+  readonly follows: Follows
   /** Version of the newest commit that this process was notified of; null if it is unknown. */
   readonly versionNow: string | null
   /** Whether notifications of commits arrive. */
@@ -32,7 +33,8 @@ export class FollowedResponse {
   tags: ReadonlySet<string> | null = new Set()
   readonly #host: FollowedResponseHost
   readonly followers = new Set<ResponseFollower>()
-  readonly turn = new EvaluationTurn(this.followers)
+  /** The senders in whose turns it is evaluated. */
+  readonly senders: TurnSenders
   /** Number of evaluations that have begun. */
   #evaluations = 0
   /** Number of pushes: a follower with a smaller one is behind. */
@@ -42,12 +44,10 @@ export class FollowedResponse {
   #refusal: Buffer | null = null
   /** Whether the data may have changed since the last evaluation began. */
   #isDirty = true
-  /** Whether an evaluation is under way: what was pushed last may be out of date. */
-  #isEvaluating = false
   /** Whether clients may have old data since the last push: notifications of commits stopped, or an evaluation failed. */
   #isUncertain: boolean
-  /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
-  #isRunning = false
+  /** While a response is evaluated what was pushed last may be out of date. The next one waits until all have this one. */
+  #phase: 'idle' | 'waiting for its turn' | 'evaluated' | 'delivered' = 'idle'
   readonly #pace: EvaluationPace
 
   constructor(
@@ -56,13 +56,14 @@ export class FollowedResponse {
     readonly chargedSender: string,
   ) {
     this.#host = host
+    this.senders = new TurnSenders(this.followers, host.follows, chargedSender)
     this.#isUncertain = !host.isListening
     this.#pace = new EvaluationPace(host.limits, () => void this.#run())
   }
 
   /** Whether there is a response that is up to date. */
   get isUpToDate(): boolean {
-    return this.#pushed !== null && !this.#isDirty && !this.#isEvaluating && !this.#isUncertain
+    return this.#pushed !== null && !this.#isDirty && this.#phase !== 'evaluated' && !this.#isUncertain
   }
 
   get isUnused(): boolean {
@@ -86,7 +87,7 @@ export class FollowedResponse {
   /** Notes that an evaluation begins: it shows all changes until now. */
   beginEvaluation(): void {
     this.#evaluations++
-    this.#isEvaluating = true
+    this.#phase = 'evaluated'
     this.#isDirty = false
   }
 
@@ -134,7 +135,7 @@ export class FollowedResponse {
   }
 
   #schedule(): void {
-    if (this.#isRunning || this.isUnused) return
+    if (this.#phase !== 'idle' || this.isUnused) return
     // Another server may be read from next, which is behind this one: only streams that have nothing yet get its data.
     if (this.#host.isListening || this.#isAwaited) this.#pace.schedule()
   }
@@ -150,13 +151,13 @@ export class FollowedResponse {
   }
 
   async #run(): Promise<void> {
-    this.#isRunning = true
+    this.#phase = 'waiting for its turn'
     // One that fails counts as a 503, and is repeated.
     const evaluation = await this.#host.evaluate(this).catch(() => null)
-    this.#isEvaluating = false
+    this.#phase = 'delivered'
     const status = evaluation?.response.status ?? 503
     const end = (): void => {
-      this.#isRunning = false
+      this.#phase = 'idle'
       if (this.#isDirty || this.#isAwaited) this.#schedule()
     }
     if (this.isUnused) return end()
@@ -210,7 +211,7 @@ export class FollowedResponse {
   /** Returns the frame, with the newest version at which the response is known to be the same. */
   #frameNow({ digest, body, version, frame }: PushedResponse): Buffer {
     const { versionNow } = this.#host
-    const newest = this.#isDirty || this.#isEvaluating ? version : laterVersion(version, versionNow)
+    const newest = this.#isDirty || this.#phase === 'evaluated' ? version : laterVersion(version, versionNow)
     if (newest === version) return frame
     const renewed = pushedResponse(this.query, { digest, body, version: newest })
     this.#keep(renewed)

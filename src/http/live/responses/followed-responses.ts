@@ -1,50 +1,40 @@
 import type { LiveLimits } from '../../../limits/live.ts'
-import type { DataVersions } from '../../cache/data-versions.ts'
-import { TagChanges } from '../../cache/tag-changes.ts'
 import { Budget } from '../../server/capacity/budget.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
-import { EvaluationQueue } from './evaluation-queue.ts'
+import type { DataVersions } from '../../cache/data-versions.ts'
+import { Evaluator, type EvaluatorOptions } from './evaluation/evaluator.ts'
 import { FollowedResponse, type FollowedResponseHost } from './followed-response.ts'
 import type { FollowedQuery, TimedEvaluation } from './followed-query.ts'
+import { ResponsesByTag } from './responses-by-tag.ts'
 
-export interface FollowedResponsesOptions {
-  readonly limits: LiveLimits
+export interface FollowedResponsesOptions extends EvaluatorOptions {
   readonly fanOut: FanOut
-  readonly versions: DataVersions
-  readonly onEvaluation: () => void
   readonly onDelivery: () => void
 }
-
-/** Tag of the followed responses that any commit may change. */
-const anyCommit = 'any commit'
 
 /** The responses that streams of a process follow, by name and by the cache tags of their data. */
 export class FollowedResponses implements FollowedResponseHost {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
   readonly onDelivery: () => void
+  /** Numbers of responses that the streams of senders follow. */
+  readonly follows: Budget
+  readonly evaluator: Evaluator
   readonly #versions: DataVersions
-  readonly #onEvaluation: () => void
-  readonly #queue: EvaluationQueue
   readonly #byName = new Map<string, FollowedResponse>()
-  readonly #byTag = new Map<string, Set<FollowedResponse>>()
-  readonly #changes = new TagChanges()
-  /** How often notifications of commits have stopped. */
-  #stops = 0
-  /** Responses that streams follow. */
-  readonly #follows: Budget
+  readonly #byTag = new ResponsesByTag()
   /** Bytes of responses that are kept for streams, each counted for the sender that followed it first. */
   readonly #bytes: Budget
 
-  constructor({ limits, fanOut, versions, onEvaluation, onDelivery }: FollowedResponsesOptions) {
+  constructor(options: FollowedResponsesOptions) {
+    const { limits, fanOut, versions, onDelivery } = options
     this.limits = limits
     this.fanOut = fanOut
     this.onDelivery = onDelivery
+    this.evaluator = new Evaluator(options)
     this.#versions = versions
-    this.#onEvaluation = onEvaluation
-    this.#queue = new EvaluationQueue(limits)
-    this.#follows = new Budget(limits.follows)
+    this.follows = new Budget(limits.follows)
     this.#bytes = new Budget(limits.responseBytes)
   }
 
@@ -58,12 +48,7 @@ export class FollowedResponses implements FollowedResponseHost {
 
   /** Returns whether a stream may follow so many responses more: a fair share of all, with its sender's other streams. */
   canFollow(sender: string, follows: number): boolean {
-    return this.#follows.hasRoom(sender, follows)
-  }
-
-  /** Returns whether a stream may begin that needs so many responses. */
-  hasRoomForOpenings(sender: string, responses: number): boolean {
-    return this.#queue.hasRoom(sender, responses)
+    return this.follows.hasRoom(sender, follows)
   }
 
   /**
@@ -83,43 +68,10 @@ export class FollowedResponses implements FollowedResponseHost {
     this.#bytes.add(sender, bytes)
   }
 
-  /**
-   * Makes the first response of a stream, for its status, with the limit on those that are made at once.
-   * @param isWanted returns whether its client is still there
-   * @throws {EvaluationRefused}
-   */
-  evaluateForStatus<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
-    return this.#queue.forOpening(sender, isWanted, () => {
-      this.#onEvaluation()
-      return evaluate()
+  evaluate(followed: FollowedResponse): Promise<TimedEvaluation> {
+    return this.evaluator.forFollowers(followed, (tags) => {
+      if (!followed.isUnused) this.#byTag.set(followed, tags)
     })
-  }
-
-  /**
-   * @throws {Error} if notifications of commits stopped meanwhile, or resumed from a server that is behind the result: a
-   *   client must not go back to older data than an earlier server's
-   */
-  async evaluate(followed: FollowedResponse): Promise<TimedEvaluation> {
-    const isWanted = (): boolean => !followed.isUnused
-    const work = async () => {
-      this.#onEvaluation()
-      const begun = { changes: this.#changes.count, stops: this.#stops, isListening: this.isListening }
-      followed.beginEvaluation()
-      const started = performance.now()
-      return { begun, ...(await followed.query.evaluate()), milliseconds: performance.now() - started }
-    }
-    const add = (senders: Iterable<string>) => this.#queue.forFollowed(senders, isWanted, work)
-    const { begun, ...evaluation } = await followed.turn.queue(this.#follows, followed.chargedSender, add)
-    const { tags, version, isCacheable } = evaluation.response.origin
-    this.#tag(followed, isCacheable ? tags : null)
-    if (!this.#isUnchanged(followed, begun.changes)) followed.invalidate()
-    // Waits until the response cache was notified of this version: a later request must not get an older cached response.
-    const seq = version === null ? 0 : Number.parseInt(version, 10)
-    await this.#versions.untilNotified({ seq })
-    // Notifications have begun meanwhile: their server may not have reached the version of the result yet.
-    const mayBeAhead = !begun.isListening && this.isListening && seq > 0 && !this.#versions.hasReached({ seq })
-    if (begun.stops !== this.#stops || mayBeAhead) throw new Error('The result may be of another server.')
-    return evaluation
   }
 
   /**
@@ -129,9 +81,9 @@ export class FollowedResponses implements FollowedResponseHost {
   reserve(follows: number, connection: LiveConnection): () => void {
     const { sender } = connection
     let reserved = follows
-    this.#follows.add(sender, reserved)
+    this.follows.add(sender, reserved)
     const giveBack = (): void => {
-      this.#follows.giveBack(sender, reserved)
+      this.follows.giveBack(sender, reserved)
       reserved = 0
     }
     connection.onClose(giveBack)
@@ -144,60 +96,32 @@ export class FollowedResponses implements FollowedResponseHost {
     const followed = this.#byName.get(query.name) ?? new FollowedResponse(query, this, sender)
     this.#byName.set(query.name, followed)
     const remove = followed.add(connection)
-    this.#follows.add(sender, 1)
-    followed.turn.joined(this.#follows, sender)
+    this.follows.add(sender, 1)
+    followed.senders.joined(sender)
     if (!this.isListening) connection.sendStale(query.staleFrame)
     connection.onClose(() => {
       remove()
-      followed.turn.left(this.#follows, sender)
-      this.#follows.giveBack(sender, 1)
+      followed.senders.left(sender)
+      this.follows.giveBack(sender, 1)
       if (!followed.isUnused) return
       this.#byName.delete(query.name)
-      this.#untag(followed)
+      this.#byTag.delete(followed)
     })
   }
 
   /** Notes what a commit changed; null in the first report of a connection: anything may have changed before it. */
   committed(tags: readonly string[] | null): void {
-    if (tags === null) return this.#invalidateAll()
-    this.#changes.change(tags)
-    const changed = new Set([...tags, anyCommit].flatMap((tag) => [...(this.#byTag.get(tag) ?? [])]))
+    this.evaluator.committed(tags)
+    const changed = tags === null ? this.#byName.values() : this.#byTag.changedBy(tags)
     for (const followed of changed) followed.invalidate()
   }
 
+  /** Notes that notifications of commits have begun or stopped. */
   listening(isListening: boolean): void {
-    this.#changes.forget()
-    if (!isListening) this.#stops++
+    this.evaluator.listening(isListening)
     for (const followed of this.#byName.values()) {
       if (isListening) followed.onListeningResumed()
       else followed.becomeUncertain()
-    }
-  }
-
-  #invalidateAll(): void {
-    this.#changes.forget()
-    for (const followed of this.#byName.values()) followed.invalidate()
-  }
-
-  #isUnchanged({ tags }: FollowedResponse, since: number): boolean {
-    return tags === null ? this.#changes.count === since : this.#changes.isUnchanged([...tags], since)
-  }
-
-  #tag(followed: FollowedResponse, tags: ReadonlySet<string> | null): void {
-    if (this.#byName.get(followed.query.name) !== followed) return
-    this.#untag(followed)
-    followed.tags = tags
-    for (const tag of tags ?? [anyCommit]) {
-      const tagged = this.#byTag.get(tag) ?? new Set()
-      this.#byTag.set(tag, tagged.add(followed))
-    }
-  }
-
-  #untag(followed: FollowedResponse): void {
-    for (const tag of followed.tags ?? [anyCommit]) {
-      const tagged = this.#byTag.get(tag)
-      tagged?.delete(followed)
-      if (tagged?.size === 0) this.#byTag.delete(tag)
     }
   }
 }

@@ -3,7 +3,7 @@ import type { TextResponse } from '../../../rest/text-response.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import type { StreamSlot } from '../delivery/live-connections.ts'
-import { EvaluationRefused } from './evaluation-line.ts'
+import { EvaluationRefused } from './evaluation/evaluation-class.ts'
 
 /** A stream that begins. */
 export interface Opening {

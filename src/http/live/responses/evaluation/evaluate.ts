@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { DataVersions } from '../../cache/data-versions.ts'
-import type { ResponseCache } from '../../cache/response-cache.ts'
-import type { IncomingRequest } from '../../incoming-request.ts'
-import type { Exchange } from '../../middleware.ts'
-import type { Produce, Respond } from '../../produce.ts'
-import { type Evaluation, laterVersion } from './followed-query.ts'
+import type { DataVersions } from '../../../cache/data-versions.ts'
+import type { ResponseCache } from '../../../cache/response-cache.ts'
+import type { IncomingRequest } from '../../../incoming-request.ts'
+import type { Exchange } from '../../../middleware.ts'
+import type { Produce, Respond } from '../../../produce.ts'
+import { type Evaluation, laterVersion } from '../followed-query.ts'
 
 /** Sender of the evaluations that streams share: together they have the share of one client. */
 export const liveSender = 'live'

@@ -1,6 +1,6 @@
-import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
-import { networkOf } from '../../sender.ts'
-import { Budget } from '../../server/capacity/budget.ts'
+import { FairQueue } from '../../../../graphql/execution/admission/fair-queue.ts'
+import { networkOf } from '../../../sender.ts'
+import { Budget } from '../../../server/capacity/budget.ts'
 
 /** An evaluation that waits for its turn, or runs. */
 export interface QueuedEvaluation {
@@ -22,7 +22,7 @@ export class EvaluationRefused extends Error {
  * one client. Of the evaluations that may run at once, a client has a fair share. With turns alone, clients of slow
  * evaluations would soon run nothing but these: a fast one ends at once, and its place goes to the next in turn.
  */
-export class EvaluationLine {
+export class EvaluationClass {
   readonly #max: number
   readonly #waiting = new FairQueue<QueuedEvaluation>(networkOf)
   #running = 0

@@ -1,4 +1,4 @@
-import type { LiveLimits } from '../../../limits/live.ts'
+import type { LiveLimits } from '../../../../limits/live.ts'
 
 /** Minimum rest after a failed evaluation, in milliseconds, and the part of the first one in succession that counts. */
 export const retryMilliseconds = 1_000

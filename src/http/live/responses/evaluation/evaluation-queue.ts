@@ -1,6 +1,6 @@
-import type { LiveLimits } from '../../../limits/live.ts'
-import { Budget } from '../../server/capacity/budget.ts'
-import { EvaluationLine, EvaluationRefused, type QueuedEvaluation } from './evaluation-line.ts'
+import type { LiveLimits } from '../../../../limits/live.ts'
+import { Budget } from '../../../server/capacity/budget.ts'
+import { EvaluationClass, EvaluationRefused, type QueuedEvaluation } from './evaluation-class.ts'
 
 /** An evaluation that was queued. */
 export interface QueuedResult<Result> {
@@ -15,13 +15,13 @@ export interface QueuedResult<Result> {
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
  * that the response cache answers would otherwise block it, one after the other. Followed responses and streams that begin
- * have a line each, so that neither wait for slow evaluations of the others; the two lines alternate. An evaluation that
+ * are a class each, so that neither wait for slow evaluations of the other; the two classes alternate. An evaluation that
  * nobody waits for is not made.
  */
 export class EvaluationQueue {
   readonly #limits: LiveLimits
-  readonly #followed: EvaluationLine
-  readonly #openings: EvaluationLine
+  readonly #followed: EvaluationClass
+  readonly #openings: EvaluationClass
   /** Openings that wait. */
   readonly #room: Budget
   #isFollowedNext = true
@@ -30,8 +30,8 @@ export class EvaluationQueue {
 
   constructor(limits: LiveLimits) {
     this.#limits = limits
-    this.#followed = new EvaluationLine(limits.evaluations)
-    this.#openings = new EvaluationLine(limits.evaluations)
+    this.#followed = new EvaluationClass(limits.evaluations)
+    this.#openings = new EvaluationClass(limits.evaluations)
     this.#room = new Budget(limits.openings)
   }
 
@@ -65,7 +65,7 @@ export class EvaluationQueue {
   }
 
   #wait<Result>(
-    line: EvaluationLine,
+    among: EvaluationClass,
     senders: Iterable<string>,
     isWanted: () => boolean,
     work: () => Promise<Result>,
@@ -92,11 +92,11 @@ export class EvaluationQueue {
         },
       }
       addTo = (sender) => {
-        if (!hasBegun) line.add(sender, evaluation)
+        if (!hasBegun) among.add(sender, evaluation)
         this.#start()
       }
-      removeFrom = (sender) => line.remove(sender, evaluation)
-      for (const sender of senders) line.add(sender, evaluation)
+      removeFrom = (sender) => among.remove(sender, evaluation)
+      for (const sender of senders) among.add(sender, evaluation)
       this.#start()
     })
     return { result, addTo, removeFrom }

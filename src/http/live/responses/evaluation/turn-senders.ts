@@ -1,8 +1,8 @@
-import type { Budget } from '../../server/capacity/budget.ts'
+import type { Budget } from '../../../server/capacity/budget.ts'
 import type { QueuedResult } from './evaluation-queue.ts'
 
 /** The numbers of responses that senders follow. */
-type Follows = Pick<Budget, 'takenBy'>
+export type Follows = Pick<Budget, 'takenBy'>
 
 /** A stream that follows the response. */
 interface FollowerOfSender {
@@ -18,31 +18,31 @@ const maxLookedAt = 4
  * full of slow evaluations, thus does not delay it. Each evaluation looks at a few streams, the next one at those after them,
  * because all responses may be evaluated after one commit.
  */
-export class EvaluationTurn {
+export class TurnSenders {
   readonly #followers: ReadonlySet<FollowerOfSender>
+  readonly #follows: Follows
+  readonly #otherwise: string
   #rotation: Iterator<FollowerOfSender>
   /** The sender of a present stream that follows the fewest responses of those looked at; null if it has left since. */
   #fewest: string | null = null
   /** The evaluation that is queued or runs; not kept longer, because it refers to its response. */
   #queued: QueuedResult<unknown> | null = null
 
-  constructor(followers: ReadonlySet<FollowerOfSender>) {
-    this.#followers = followers
-    this.#rotation = followers.values()
-  }
-
   /**
-   * Queues an evaluation.
    * @param follows the responses that each sender follows
    * @param otherwise the sender where no stream follows the response any more
    */
-  async queue<Result>(
-    follows: Follows,
-    otherwise: string,
-    add: (senders: Iterable<string>) => QueuedResult<Result>,
-  ): Promise<Result> {
-    const senders = this.#someSenders(follows)
-    const queued = add(senders.size > 0 ? senders : [otherwise])
+  constructor(followers: ReadonlySet<FollowerOfSender>, follows: Follows, otherwise: string) {
+    this.#followers = followers
+    this.#follows = follows
+    this.#otherwise = otherwise
+    this.#rotation = followers.values()
+  }
+
+  /** Queues an evaluation in the turns of some senders. */
+  async queue<Result>(add: (senders: Iterable<string>) => QueuedResult<Result>): Promise<Result> {
+    const senders = this.#someSenders()
+    const queued = add(senders.size > 0 ? senders : [this.#otherwise])
     this.#queued = queued
     try {
       return await queued.result
@@ -52,33 +52,34 @@ export class EvaluationTurn {
   }
 
   /** Notes that a stream has joined: an evaluation that waits already waits in its sender's turns too. */
-  joined(follows: Follows, sender: string): void {
-    this.#compare(follows, sender)
+  joined(sender: string): void {
+    this.#compare(sender)
     this.#queued?.addTo(sender)
   }
 
   /** Notes that a stream has left: an evaluation waits in the turns of others that remain. */
-  left(follows: Follows, sender: string): void {
+  left(sender: string): void {
     if (this.#fewest === sender) this.#fewest = null
     if (this.#queued === null || this.#followers.size === 0) return
-    const senders = this.#someSenders(follows)
+    const senders = this.#someSenders()
     for (const other of senders) this.#queued.addTo(other)
     if (!senders.has(sender)) this.#queued.removeFrom(sender)
   }
 
   /** Returns senders of present streams: that which follows the fewest responses, and of the next ones in rotation. */
-  #someSenders(follows: Follows): Set<string> {
+  #someSenders(): Set<string> {
     const senders = new Set<string>()
     for (let left = Math.min(maxLookedAt, this.#followers.size); left > 0; left--) {
       const { sender } = this.#nextFollower().connection
-      if (!senders.has(sender)) this.#compare(follows, sender)
+      if (!senders.has(sender)) this.#compare(sender)
       senders.add(sender)
     }
     return this.#fewest === null ? senders : senders.add(this.#fewest)
   }
 
-  #compare(follows: Follows, sender: string): void {
-    if (this.#fewest === null || follows.takenBy(sender) < follows.takenBy(this.#fewest)) this.#fewest = sender
+  #compare(sender: string): void {
+    if (this.#fewest === null || this.#follows.takenBy(sender) < this.#follows.takenBy(this.#fewest))
+      this.#fewest = sender
   }
 
   /** Returns the next follower in rotation; there must be one. */
