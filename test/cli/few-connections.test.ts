@@ -43,37 +43,35 @@ describe.skipIf(noOwnPostgreSql !== null)(
       }
     }
 
-    test(
-      'answers all requests on those that it gets, and logs once that it gets no more',
-      { timeout: 60_000 },
-      async () => {
-        const gateway = start(['serve'], {
-          DATABASE_URL: server.url,
-          DATABASE_CONNECTIONS: '50',
-          CACHE_MEGABYTES: '0',
-          PORT: '0',
-          LOG_LEVEL: 'warn',
-        })
-        const [, port] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
-        const [, vault] = await gateway.says(/\/vault\/(0x\w+)\/snapshot/)
-        const held = await takeAll()
-        await held.pop()?.end()
-        const client = clientOf(Number(port), asked)
-        const get = async (target: string): Promise<number> => (await client.ask({ method: 'GET', target })).status
-        const paths = [`/vault/${vault ?? ''}/snapshot`, `/vault/${vault ?? ''}/equity`, `/vault/${vault ?? ''}/events`]
-        const kinds = [...paths, `${paths[0] ?? ''}?at=2000000000`, '/strategies', '/universe', '/universe/pairs']
-        const targets = Array.from({ length: asked }, (_, at) => kinds[at % kinds.length] ?? '')
-        // Meanwhile reads wait, so that those of each kind need a connection of their own.
-        await held[0]?.query('begin; lock table vault, strategy, universe_asset, universe_pair')
-        const answered = Promise.all([...targets, '/ready'].map(get))
-        await gateway.says(/gives this process no more connections/)
-        await held[0]?.query('rollback')
-        const statuses = await answered
-        client.close()
-        await Promise.all(held.map((each) => each.end()))
-        expect(statuses.filter((status) => status !== 200)).toEqual([])
-        expect(gateway.said().match(/gives this process no more connections/g)).toHaveLength(1)
-      },
-    )
+    test('answers all requests on those that it gets, and logs once that it gets no more', async () => {
+      const gateway = start(['serve'], {
+        DATABASE_URL: server.url,
+        DATABASE_CONNECTIONS: '50',
+        CACHE_MEGABYTES: '0',
+        PORT: '0',
+        LOG_LEVEL: 'warn',
+      })
+      const [, port] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
+      const [, vault] = await gateway.says(/\/vault\/(0x\w+)\/snapshot/)
+      const held = await takeAll()
+      await held.pop()?.end()
+      const client = clientOf(Number(port), asked)
+      const get = async (target: string): Promise<number> => (await client.ask({ method: 'GET', target })).status
+      const paths = [`/vault/${vault ?? ''}/snapshot`, `/vault/${vault ?? ''}/equity`, `/vault/${vault ?? ''}/events`]
+      const kinds = [...paths, `${paths[0] ?? ''}?at=2000000000`, '/strategies', '/universe', '/universe/pairs']
+      const targets = Array.from({ length: asked }, (_, at) => kinds[at % kinds.length] ?? '')
+      // Meanwhile reads wait, so that those of each kind need a connection of their own.
+      await held[0]?.query('begin; lock table vault, strategy, universe_asset, universe_pair')
+      const answered = Promise.all(targets.map(get))
+      await gateway.says(/gives this process no more connections/)
+      await held[0]?.query('rollback')
+      const statuses = await answered
+      // Its deadline is short: on a busy machine it may have to be asked again.
+      await expect.poll(() => get('/ready')).toBe(200)
+      client.close()
+      await Promise.all(held.map((each) => each.end()))
+      expect(statuses.filter((status) => status !== 200)).toEqual([])
+      expect(gateway.said().match(/gives this process no more connections/g)).toHaveLength(1)
+    })
   },
 )

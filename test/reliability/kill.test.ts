@@ -5,13 +5,13 @@ import { prepareHomes } from '../support/home.ts'
 import { kill } from './kill.ts'
 import { silent } from './show.ts'
 
-const kills = 12
+const kills = 6
 /** The demo world's where there are no real-market facts. */
 const feed = realFeed === null ? {} : { feed: realFeed }
 const homes = prepareHomes()
 
 /** Fewer with several writers, which wait for the start of their threads too. */
-const killsOfJobs = 4
+const killsOfJobs = 3
 
 test.skipIf(postgresUrl === undefined)(
   `a run of several writers killed at ${killsOfJobs} random moments ends as one of a single writer`,
