@@ -70,8 +70,10 @@ export async function reopened(
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
-  // Where the position is still there, facts are lost that it does not cover. Another run may have moved it past the lines of this one.
-  const isUnproved = isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
+  // A position that is still there, or in the part that was handled before, does not cover facts that were tried again in that.
+  const isOfHandledPart = stored !== null && stored.byte <= (source.handledPart?.bytes ?? 0)
+  const isUnproved = isOfHandledPart || isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
+  // Another run may have moved it past the lines of this one.
   const mayLack = stored !== null && (isUnproved || stored.line > handledLine)
   // A run that knows no facts yet has none to lose.
   const reopenedSource = await source.reopen(stored, hasKnown(expected) && mayLack ? 'beginning' : 'stored position')

@@ -63,19 +63,26 @@ const valid = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'two'), st
 
 /**
  * Applies a feed that has handled lines already, and lets the database fall back to these once they have been read again.
- * @param cuts facts up to which the first chunks of its file are read, the last of them all that are handled
+ * @param cuts facts up to which the first chunks of its file are read, before one with the last fact
+ * @param handled facts that are handled before; those of all these chunks unless given
  * @param ofOther facts that another feed applies before
  * @returns the lines of the positions at which it was reopened, and its counts
  */
-async function fallBackAmongHandled(name: string, cuts: readonly FactInput[][], ofOther: readonly FactInput[] = []) {
+async function fallBackAmongHandled(
+  name: string,
+  cuts: readonly FactInput[][],
+  {
+    handled = cuts.at(-1) ?? [],
+    ofOther = [],
+  }: { handled?: readonly FactInput[]; ofOther?: readonly FactInput[] } = {},
+) {
   const feed = path.join(folder, `${name}.ndjson`)
   const rejects = rejectsFile(`${feed}.rejects`)
-  const handled = cuts.at(-1) ?? []
   const real = await emptyDatabase()
   const applyHandled = async (): Promise<void> => {
     await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
   }
-  await writeFile(feed, feedText([...handled, deposit(vaultA, midnight + 10, '100')]))
+  await writeFile(feed, feedText([...(cuts.at(-1) ?? []), deposit(vaultA, midnight + 10, '100')]))
   await applyHandled()
   await ingest({ database: real, source: feedOf(ofOther) })
   const { database, beforeNext } = fallingBack(real)
@@ -100,7 +107,7 @@ async function fallBackAmongHandled(name: string, cuts: readonly FactInput[][], 
 }
 
 test('known facts of another feed that are lost are applied, though the position behind them is there', async () => {
-  const { reopened, summary } = await fallBackAmongHandled('again', [valid], [opened(vaultB, 'two')])
+  const { reopened, summary } = await fallBackAmongHandled('again', [valid], { ofOther: [opened(vaultB, 'two')] })
   expect(reopened).toEqual([valid.length])
   // Each line is counted once.
   expect(summary).toEqual({ applied: { event: 1 }, skipped: { strategy: 2, vault: 2 }, rejected: {} })
@@ -112,6 +119,18 @@ test.each([
 ])('facts that are tried again, and lost then, are applied where they were applied %s', async (how, cuts) => {
   const { reopened } = await fallBackAmongHandled(how, cuts)
   expect(reopened).toEqual([cuts.at(-1)?.length])
+})
+
+test('facts that are tried again, and lost with lines after the position, are applied', async () => {
+  const { reopened, summary } = await fallBackAmongHandled('with later lines', [valid, [...valid, strategy('three')]], {
+    handled: valid,
+  })
+  expect(reopened).toEqual([valid.length])
+  expect(summary).toEqual({
+    applied: { strategy: 1, vault: 1, event: 1 },
+    skipped: { strategy: 2, vault: 1 },
+    rejected: {},
+  })
 })
 
 test('the end of a source is recorded, though its last lines before the position were tried again', async () => {
