@@ -116,9 +116,10 @@ async function applySegments(options: IngestOptions, run: Run): Promise<void> {
   }
 }
 
-/** Returns whether earlier runs have handled lines: those of a vault are compared with each other, also beyond a round. */
+/** Returns whether lines are compared with those that earlier runs have handled of their vaults, also beyond a round. */
 function isHandled({ source: { handledPart } }: Run, [first]: readonly Line[]): boolean {
-  return handledPart !== undefined && first !== undefined && first.endByte <= handledPart.bytes
+  if (handledPart === undefined || handledPart.isWhole || first === undefined) return false
+  return first.endByte <= handledPart.bytes
 }
 
 /**

@@ -74,7 +74,14 @@ async function fallBackAmongHandled(
   {
     handled = cuts.at(-1) ?? [],
     ofOther = [],
-  }: { handled?: readonly FactInput[]; ofOther?: readonly FactInput[] } = {},
+    last = [deposit(vaultA, midnight + 10, '100')],
+    batches: batchesBefore = cuts.length,
+  }: {
+    handled?: readonly FactInput[]
+    ofOther?: readonly FactInput[]
+    last?: readonly FactInput[]
+    batches?: number
+  } = {},
 ) {
   const feed = path.join(folder, `${name}.ndjson`)
   const rejects = rejectsFile(`${feed}.rejects`)
@@ -82,7 +89,7 @@ async function fallBackAmongHandled(
   const applyHandled = async (): Promise<void> => {
     await ingest({ database: real, source: { ...feedOf(handled), name: feed }, rejects })
   }
-  await writeFile(feed, feedText([...(cuts.at(-1) ?? []), deposit(vaultA, midnight + 10, '100')]))
+  await writeFile(feed, feedText([...(cuts.at(-1) ?? []), ...last]))
   await applyHandled()
   await ingest({ database: real, source: feedOf(ofOther) })
   const { database, beforeNext } = fallingBack(real)
@@ -98,11 +105,11 @@ async function fallBackAmongHandled(
     database,
     source: await cutAt(feed, bytes, await readFeedPosition(real.prisma, feed)),
     rejects,
-    onProgress: () => void (++batches === cuts.length && beforeNext(fallBack)),
+    onProgress: () => void (++batches === batchesBefore && beforeNext(fallBack)),
     onReopen: (stored) => void reopened.push(stored?.line),
   })
   expect(await real.prisma.vault.count()).toBe(2)
-  expect(await real.prisma.equityPoint.count()).toBe(1)
+  expect(await real.prisma.ledgerRow.count()).toBe(last.filter(({ kind }) => kind === 'event').length)
   return { reopened, summary }
 }
 
@@ -132,6 +139,21 @@ test('facts that are tried again, and lost with lines after the position, are ap
     rejected: {},
   })
 })
+
+test.each([
+  ['before the last batch', 1],
+  ['at its end', 2],
+])(
+  'facts that are tried again are applied where a failover sets the position back to the end of the file %s',
+  async (how, batches) => {
+    const { reopened } = await fallBackAmongHandled(how, [valid.slice(0, 3)], {
+      handled: valid,
+      last: [strategy('two')],
+      batches,
+    })
+    expect(reopened).toEqual([valid.length])
+  },
+)
 
 test('the end of a source is recorded, though its last lines before the position were tried again', async () => {
   const feed = path.join(folder, 'end.ndjson')

@@ -11,6 +11,7 @@ import {
   requireExpectedState,
   versionsAfterKnown,
 } from '../position/expected-state.ts'
+import { handledEnd } from '../position/handled-lines.ts'
 import { areKnown } from '../projector/batch-state.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
 import type { Line } from '../reading/lines.ts'
@@ -89,10 +90,11 @@ class Round {
       areKnown: (some) => areKnown(transaction, some),
       hasCommit: (version) => hasCommit(transaction, version),
     })
+    const end = handledEnd(source.handledPart, stored, expected.lastPosition, [position])
     const head = await readLogHead(transaction)
     const applied = await this.#applyParts(head?.version ?? null)
     const version = await newestVersion(transaction, head?.seq ?? 0, applied)
-    const lastPosition = this.#savePosition(transaction, stored, position, applied)
+    const lastPosition = this.#savePosition(transaction, { stored, position, end }, applied)
     const { startsAfter } = expected
     return {
       startsAfter,
@@ -145,13 +147,12 @@ class Round {
 
   #savePosition(
     transaction: Transaction,
-    stored: FeedPosition | null,
-    position: FeedPosition,
+    { stored, position, end }: { stored: FeedPosition | null; position: FeedPosition; end: number },
     applied: readonly AppliedPart[],
   ): ExpectedState['lastPosition'] {
     const { name } = this.options.source
     const hasApplied = this.outcomes.some((outcome) => outcome?.status === 'applied')
-    const isMoved = movesPosition(stored, position, hasApplied)
+    const isMoved = movesPosition(stored, position, hasApplied, end)
     if (isMoved) saveFeedPosition(transaction, name, stored, position)
     const newest = applied.flatMap(({ newestTs }) => newestTs ?? [])
     if (newest.length > 0) saveNewestFact(transaction, name, Math.max(...newest))

@@ -3,22 +3,21 @@ import type { VaultRecord } from '../../database/write/vault.ts'
 import type { Fact } from '../fact/fact.ts'
 import { CommitsLost } from './expected-state.ts'
 
-/**
- * The part of a source that earlier runs of the feed have handled, where lines follow it that none has: a fact there that is not
- * known was set aside.
- */
+/** The part of a source that earlier runs of the feed have handled: a fact there that is not known was set aside. */
 export interface HandledPart {
   /** End of the part in bytes of the decompressed feed; 0 where nothing is known to have been handled. */
   readonly bytes: number
   /** Position of the feed in the database when the source was opened; null where nothing was applied. */
   readonly storedBefore: FeedPosition | null
+  /** Whether no lines followed it when the source was opened: all that were set aside are tried again. */
+  readonly isWhole: boolean
   /** Addresses of the vaults that its lines open. */
   readonly opened: ReadonlySet<string>
 }
 
 /** Returns the part of a source of which nothing is known to have been handled. */
 export function noHandledPart(stored: FeedPosition | null): HandledPart {
-  return { bytes: 0, storedBefore: stored, opened: new Set() }
+  return { bytes: 0, storedBefore: stored, isWhole: false, opened: new Set() }
 }
 
 /**

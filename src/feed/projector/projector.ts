@@ -106,7 +106,8 @@ async function applyInTransaction(
   const positions = batch.map((line) => line.position)
   const end = handledEnd(handledPart, stored, expected?.lastPosition, positions)
   const opened = handledPart?.opened ?? new Set()
-  const handledLines = end > 0 ? new HandledLines(end, newestRead, opened, factsOf(batch)) : null
+  const areAllTried = end === 0 || (handledPart?.isWhole === true && end === handledPart.bytes)
+  const handledLines = areAllTried ? null : new HandledLines(end, newestRead, opened, factsOf(batch))
   const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)
   await requireExpectedState(expected, {

@@ -41,7 +41,7 @@ export async function handledPartUpTo(
   bytes: number,
   stored: FeedPosition | null,
 ): Promise<HandledPart> {
-  return { bytes, storedBefore: stored, opened: await readOpenedVaults(handle, bytes) }
+  return { bytes, storedBefore: stored, isWhole: false, opened: await readOpenedVaults(handle, bytes) }
 }
 
 /**
@@ -77,16 +77,17 @@ export async function endsAt(handle: FileHandle, position: FeedPosition, signal?
 }
 
 /**
- * Returns the part of a file that has been handled, where lines follow it that have not: each of its lines is known or was set
- * aside. It is empty where the file has changed before the position, where its digest is that of an older version, which proves its
- * last line only, and where no lines follow.
+ * Returns the part of a file that has been handled: each of its lines is known or was set aside. It is empty where the file has changed
+ * before the position, and where its digest is that of an older version, which proves its last line only.
  * @param stored position of the feed in the database
  */
 export async function handledPartOf(handle: FileHandle, stored: FeedPosition | null): Promise<HandledPart> {
   if (stored === null || isLastLineOnly(stored.fingerprint)) return noHandledPart(stored)
   const handled = await readApplied(handle, stored, undefined)
-  const hasUnhandledLines = handled?.hasMore === true && (await hasLinesAfter(handle, stored.byte))
-  return hasUnhandledLines ? handledPartUpTo(handle, stored.byte, stored) : noHandledPart(stored)
+  if (handled === null) return noHandledPart(stored)
+  const hasUnhandledLines = handled.hasMore && (await hasLinesAfter(handle, stored.byte))
+  if (!hasUnhandledLines) return { ...noHandledPart(stored), bytes: stored.byte, isWhole: true }
+  return handledPartUpTo(handle, stored.byte, stored)
 }
 
 /** Tells whether a file, uncompressed or gzipped, has anything but blank lines after an offset. */
