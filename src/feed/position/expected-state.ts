@@ -123,13 +123,13 @@ export function provenBy(expected: ExpectedState, version: string): ExpectedStat
 }
 
 /**
- * Returns the commits that prove what lines without new facts were compared with.
+ * Returns the commits that prove what lines were compared with.
  * @param version of the newest commit; null where there is none
- * @param isMoved whether the position was moved behind these lines, so that it proves them too
+ * @param isProved whether the position was moved behind these lines, to where it never was, so that it proves them too
  */
-export function versionsAfterKnown(version: string | null, isMoved: boolean): ProvingVersions {
+export function versionsAfterKnown(version: string | null, isProved: boolean): ProvingVersions {
   if (version === null) return {}
-  return isMoved ? { version } : { version, seenVersion: version }
+  return isProved ? { version } : { version, seenVersion: version }
 }
 
 interface StoredState {

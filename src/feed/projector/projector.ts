@@ -128,10 +128,12 @@ async function applyInTransaction(
     nonce,
     newestTs: newestFactTime(batch, outcomes, ['applied']),
   })
-  // Read after the facts that the lines were compared with, so that it proves them.
   const hasKnownOnly = !hasApplied && outcomes.some(({ status }) => status === 'skipped')
-  const head = hasKnownOnly ? await readLogHead(transaction) : null
-  const versions = versionsAfterKnown(head?.version ?? null, moved !== null)
+  // A position in the part that was handled may have been stored before, too, and then proves nothing of this batch.
+  const isRepeated = moved !== null && moved.byte <= (handledPart?.bytes ?? 0)
+  // Read after the facts that the lines were compared with, and the commit of this batch, so that it proves them.
+  const head = hasKnownOnly || (hasApplied && isRepeated) ? await readLogHead(transaction) : null
+  const versions = versionsAfterKnown(head?.version ?? null, moved !== null && !isRepeated)
   const isCovered = hasKnownOnly || (!hasApplied && !isUncovered(expected))
   return { outcomes, lastPosition: moved ?? (isCovered ? stored : undefined), versions }
 }

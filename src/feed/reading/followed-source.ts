@@ -7,6 +7,7 @@ import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {
   atBeginning,
+  atBeginningAgain,
   beginsLike,
   containsPosition,
   extendsBeyond,
@@ -18,7 +19,7 @@ import {
 } from './file-position.ts'
 import { type FollowedPath, growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
-import { isGzipFile, openFeed, openIfThere } from './open-file.ts'
+import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
 import { Detours } from './rotation/detours.ts'
 import { type EarlierFile, hasLateLines, openEarlier } from './rotation/earlier-file.ts'
 import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
@@ -145,8 +146,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     isWhole: growing.isWhole,
     onEnd: (given) => void (listener = given),
     async next(position) {
-      const ending = growing.ending()
-      const successors = growing.takeSuccessors()
+      const [ending, successors] = [growing.ending(), growing.takeSuccessors()]
       if (ending === 'changed in place') {
         watcher?.onChangedInPlace()
         return { ...(await followed({ ...file, successors }, atBeginning())), isReadAgain: true }
@@ -155,10 +155,8 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
         watcher?.onLateLines()
         detours.begin(handle, from.prefix)
         const back = { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
-        return {
-          ...(await followed(back, await startOf(earlier.handle, beganAfter ?? null, signal))),
-          isReadAgain: true,
-        }
+        const start = await startOf(earlier.handle, beganAfter ?? null, signal)
+        return { ...(await followed(back, start)), isReadAgain: true }
       }
       const [successor, ...others] = successors
       if (ending === null || successor === undefined) return null
@@ -171,10 +169,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       return followed({ ...file, ...opened }, start)
     },
     reopen: (position, readFrom) => reopened(file, growing.takeSuccessors(), position, readFrom),
-    async close() {
-      const opened = [handle, ...growing.takeSuccessors(), ...(earlier ? [earlier.handle] : [])]
-      await Promise.all(opened.map((one) => one.close()))
-    },
+    close: () => closeAll([handle, ...growing.takeSuccessors(), ...(earlier ? [earlier.handle] : [])]),
   }
 }
 
@@ -188,33 +183,36 @@ async function reopened(
   position: FeedPosition | null,
   readFrom: ReopenFrom,
 ): Promise<ByteSource> {
-  const { name, handle, earlier, signal, watcher } = file
+  const { name, handle, beganAfter, earlier, detours, signal, watcher } = file
   const from = await startOf(handle, position, signal)
+  const back = earlier && { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
   if (from.holdsApplied && position !== null) {
     const older = await rotatedSource(file, position, handle, holdsUnread(file, position), successors)
     if (older !== null) {
       await earlier?.handle.close()
       return older
     }
+    // Lines that came late in the file before it may be lost, too.
+    if (readFrom === 'beginning' && back !== null && beganAfter != null && detours.wasLeft(handle))
+      return followed(back, await atBeginningAgain(back.handle, position, beganAfter))
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
       return followed({ ...file, successors }, await restartOf(from, handle, position, readFrom))
   }
   const isOfEarlier = await isFrom(earlier, position)
-  const isOfNext = await containsPosition(successors[0] ?? null, position)
-  if (!isOfEarlier && !isOfNext && !(await isFrom(file, position))) {
+  const isOpen = isOfEarlier || (await isFrom(file, position))
+  if (!isOpen && !(await containsPosition(successors[0] ?? null, position))) {
     const current = await openIfThere(name)
     const rotated = await rotatedSource(file, position, current, holdsPosition(position, signal))
     // Another run may be ahead in the file at the path, which follows this one.
     const isAtPath = rotated === null && (await containsPosition(current, position, signal))
     if (rotated === null) await current?.close()
     if (rotated !== null || (!isAtPath && (earlier ?? file).beganAfter !== undefined)) {
-      await Promise.all([handle, ...successors, ...(earlier ? [earlier.handle] : [])].map((one) => one.close()))
+      await closeAll([handle, ...successors, ...(earlier ? [earlier.handle] : [])])
       if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)
       return rotated
     }
     if (position !== null && !isAtPath) watcher?.onOtherFile(position)
   }
-  if (earlier === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
-  const opened = { ...earlier, earlier: null, successors: [handle, ...successors] }
-  return followed({ ...file, ...opened }, await startOf(earlier.handle, position, signal))
+  if (back === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
+  return followed(back, await startOf(back.handle, position, signal))
 }

@@ -33,6 +33,11 @@ export async function openIfThere(name: string): Promise<FileHandle | null> {
   }
 }
 
+/** Closes open files. */
+export async function closeAll(handles: readonly FileHandle[]): Promise<void> {
+  await Promise.all(handles.map((each) => each.close()))
+}
+
 const lastingFaults: readonly string[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM']
 const maxTries = 10
 const pauseMilliseconds = 200

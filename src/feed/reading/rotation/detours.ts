@@ -47,6 +47,11 @@ export class Detours {
     return { ...start, handledPart: await handledPartUpTo(file, left.byte, stored) }
   }
 
+  /** Tells whether a file was left for a detour: its position was stored before, and proves nothing of the lines that came late. */
+  wasLeft(file: FileHandle): boolean {
+    return this.#left.has(file)
+  }
+
   /** Ends the detour, if there is one: the file that was left has been read to its end again. */
   end(): void {
     if (this.#begunMilliseconds === null) return
