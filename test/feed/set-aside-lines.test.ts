@@ -12,6 +12,7 @@ import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { type ByteSource, fileSource } from '../../src/feed/reading/source.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { createDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { fallingBack } from '../support/falling-back.ts'
 import { feedText } from '../support/feeds.ts'
 import { mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
@@ -189,6 +190,28 @@ test('a line that another process has set aside meanwhile remains so, though its
   await vi.waitFor(async () => expect(await points()).toBe(10), { timeout: 30_000 })
   ending.abort()
   expect(await following).toEqual([5, 7, 1])
+})
+
+test.each([
+  ['has gone on behind the lines that were handled', true],
+  ['has handled more lines than a batch', false],
+])('a line that was set aside remains so where another process %s', async (_how, wasApplied) => {
+  const known = [strategy('one'), opened(vaultB, 'one'), ...marksOf(vaultB, 1, 10)]
+  const before = [...known, early, opened(vaultA, 'one'), ...marksOf(vaultA, 1)]
+  await writeFile(feed, feedText(before))
+  if (wasApplied) await applyFile()
+  await appendFile(feed, feedText(marksOf(vaultA, 100)))
+  const source = inPieces(await fileSource(feed, await stored()), [feedText(known).length, feedText([early]).length])
+  let batches = 0
+  const { database: slow, beforeNext } = fallingBack(database)
+  expect(
+    await apply({
+      source,
+      database: slow,
+      onProgress: () => void (++batches === 1 && beforeNext(() => applyFile())),
+    }),
+  ).toEqual(wasApplied ? [0, 23, 1] : [12, 11, 1])
+  expect(await points()).toBe(20)
 })
 
 describe('a followed file that is read again from its beginning leaves aside what was set aside', () => {

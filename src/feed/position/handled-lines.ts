@@ -1,6 +1,7 @@
 import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import type { Fact } from '../fact/fact.ts'
+import { isFurtherOn } from '../reading/prefix-digest.ts'
 import { CommitsLost } from './expected-state.ts'
 
 /** The part of a source that earlier runs of the feed have handled: a fact there that is not known was set aside. */
@@ -42,6 +43,9 @@ export function handledEnd(
   if (stored !== null) {
     if (isSamePosition(storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return bytes
     if (positions.some((one) => one.byte === stored.byte && isSamePosition(one, stored))) return stored.byte
+    const last = positions.at(-1)
+    // Another run is ahead of the batch, in a file that holds what was applied.
+    if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return stored.byte
   }
   if ((stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
   return 0
