@@ -123,9 +123,10 @@ export function negotiate(
   const encoding = isLong ? encodingFor(request.header('accept-encoding')) : null
   // RFC 9110, section 13.1.2: 304 is for GET and HEAD only; a query by POST has no effect that 412 could prevent.
   const held = request.method === 'GET' || request.method === 'HEAD' ? request.header('if-none-match') : null
-  if (held !== null && digest !== null && status === 200 && isHeld(digest, held)) {
+  const etag = held === null || digest === null || status !== 200 ? null : heldEtag(held, digest, encoding)
+  if (etag !== null) {
     const { 'content-type': _, ...others } = headers
-    return { status: 304, headers: headerList({ ...others, etag: etagOf(digest, encoding) }).concat(own), bytes: null }
+    return { status: 304, headers: headerList({ ...others, etag }).concat(own), bytes: null }
   }
   const compressing = encoding === null ? null : response.compressed(encoding)
   if (encoding === null || compressing === null) return { status, headers: response.plainHeaders.concat(own), bytes }
@@ -138,7 +139,6 @@ export function negotiate(
 
 /** Length of a digest, 162 bits in Base64url: the suffix of an ETag names the content encoding. */
 const digestCharacters = 27
-const etagPattern = new RegExp(`^(?:W/)?"([\\w-]{${digestCharacters}})(?:-(?:br|gzip))?"$`)
 
 /**
  * Returns a digest of a content.
@@ -156,10 +156,13 @@ function etagOf(digest: string, encoding: Encoding | null): string {
 }
 
 /**
- * Returns whether a client has the content with this digest, in any content encoding.
+ * Returns the ETag of a representation that a client has, in the negotiated content encoding or uncompressed, since either may be
+ * sent to it; null if it has neither. The client may be a cache that has another encoding, for clients that accept others.
  * @param ifNoneMatch compared weakly: an intermediate cache may have weakened the ETag
  */
-function isHeld(digest: string, ifNoneMatch: string): boolean {
-  const tags = ifNoneMatch.split(',').map((each) => etagPattern.exec(each.trim())?.[1])
-  return ifNoneMatch.trim() === '*' || tags.includes(digest)
+function heldEtag(ifNoneMatch: string, digest: string, encoding: Encoding | null): string | null {
+  const etags = [etagOf(digest, encoding), etagOf(digest, null)]
+  if (ifNoneMatch.trim() === '*') return etags[0] ?? null
+  const held = ifNoneMatch.split(',').map((each) => each.trim().replace(/^W\//, ''))
+  return etags.find((etag) => held.includes(etag)) ?? null
 }

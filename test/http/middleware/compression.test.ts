@@ -74,24 +74,39 @@ describe('an answer', () => {
     expect(data.strategies).toHaveLength(many.length)
   })
 
-  test('has another ETag for other bytes, and each of them stands for the same content', async () => {
-    const etags = await Promise.all(['br', 'gzip', ''].map(async (way) => (await ask(plain, way)).headers.get('etag')))
-    expect(new Set(etags).size).toBe(3)
-    for (const etag of etags) {
-      for (const way of ['br', 'gzip', '']) {
-        const response = await ask(plain, way, { 'if-none-match': String(etag) })
-        expect([response.status, await response.text()]).toEqual([304, ''])
-      }
+  test('has another ETag for other bytes, and is sent again to a client that holds others than it accepts', async () => {
+    const etagFor = async (way: string): Promise<string> => String((await ask(plain, way)).headers.get('etag'))
+    const [br, gzip, identity] = [await etagFor('br'), await etagFor('gzip'), await etagFor('')]
+    expect(new Set([br, gzip, identity]).size).toBe(3)
+    const statuses = async (etag: string): Promise<unknown> =>
+      Promise.all(
+        ['br', 'gzip', ''].map(async (way) => {
+          const response = await ask(plain, way, { 'if-none-match': `"other", W/${etag}` })
+          const { status, headers } = response
+          return status === 304 ? [status, headers.get('etag'), await response.text()] : status
+        }),
+      )
+    expect(await statuses(br)).toEqual([[304, br, ''], 200, 200])
+    expect(await statuses(gzip)).toEqual([200, [304, gzip, ''], 200])
+    // Any client may be sent the uncompressed bytes.
+    expect(await statuses(identity)).toEqual(['br', 'gzip', ''].map(() => [304, identity, '']))
+  })
+
+  test('of which a client holds several encodings is not sent again, and the one to send is named', async () => {
+    const etags = await Promise.all(['', 'gzip', 'br'].map(async (way) => (await ask(plain, way)).headers.get('etag')))
+    for (const held of [etags.join(), '*']) {
+      const { status, headers } = await ask(plain, 'gzip', { 'if-none-match': held })
+      expect([status, headers.get('etag')]).toEqual([304, etags[1]])
     }
   })
 
-  test('is not sent again where its ETag happens to end like that of packed bytes', async () => {
+  test('is sent again to a client without the ETag, where that happens to end like one of packed bytes', async () => {
     const answer = new EncodedResponse({ status: 200, headers: {}, body: '395151' })
     expect(answer.etagDigest).toMatch(/-br$/)
     for (const end of ['', '-br', '-gzip']) {
       const headers = { 'if-none-match': `"${answer.etagDigest ?? ''}${end}"` }
       const { status } = await negotiate(fromFetch(new Request('http://gateway.test/', { headers })), answer, [])
-      expect(status).toBe(304)
+      expect(status).toBe(end === '' ? 304 : 200)
     }
   })
 
