@@ -224,6 +224,22 @@ describe('a request is refused before its stream begins', () => {
   })
 })
 
+test('an empty parameter of a GET is none, as it is of other operations', async () => {
+  const query = `subscription { vault(address: "${vault}") { status } }`
+  const sha256Hash = hash('sha256', query)
+  const extensions = JSON.stringify({ persistedQuery: { version: 1, sha256Hash } })
+  for (const parameters of [
+    { query, extensions, operationName: '', variables: '' },
+    { query: '', extensions, operationName: '' },
+  ]) {
+    const search = new URLSearchParams(parameters).toString()
+    const headers = { accept: 'text/event-stream' }
+    const client = await openStream(gateway.server.origin, `/graphql?${search}`, { headers })
+    clients.push(client)
+    expect([client.status, client.headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8'])
+  }
+})
+
 test('a query that accepts only events is answered by one, and its end', async () => {
   const client = await subscribe('{ strategies { id } }')
   await client.ended

@@ -17,8 +17,7 @@ export interface SentOperation extends OperationParams {
  */
 export function sentOperation({ request, body }: Exchange, findDocument: PersistedOperations): SentOperation | null {
   const isGet = request.method === 'GET'
-  // The first of equal names counts, as it does for Yoga.
-  const sent = isGet ? Object.fromEntries([...request.query].reverse()) : isJsonPost(request) ? objectIn(body) : null
+  const sent = isGet ? parametersIn(request.query) : isJsonPost(request) ? objectIn(body) : null
   if (sent === null || (!isGet && Object.keys(sent).some((name) => !parameters.includes(name)))) return null
   const variables: unknown = isGet ? parsed(sent.variables) : (sent.variables ?? null)
   const extensions: unknown = isGet ? parsed(sent.extensions) : (sent.extensions ?? null)
@@ -33,6 +32,12 @@ export function sentOperation({ request, body }: Exchange, findDocument: Persist
     variables,
     keep: () => requested.keep(requested.text),
   }
+}
+
+/** Returns the parameters of a GET as Yoga reads them: the first of equal names counts, and an empty one is none. */
+function parametersIn(query: URLSearchParams): Readonly<Record<string, string>> {
+  const first = Object.fromEntries([...query].reverse())
+  return Object.fromEntries(Object.entries(first).filter(([, value]) => value !== ''))
 }
 
 /** Parameters of a POST: Yoga refuses others. */
@@ -53,6 +58,6 @@ function documentOf(params: DocumentParams, findDocument: PersistedOperations): 
 
 /** Parses a parameter of a GET; undefined if it is no JSON object. */
 function parsed(text: unknown): unknown {
-  if (typeof text !== 'string' || text === '') return null
+  if (typeof text !== 'string') return null
   return text.trim() === 'null' ? null : (objectIn(Buffer.from(text)) ?? undefined)
 }
