@@ -11,16 +11,16 @@ export interface ProgressSample {
 
 /**
  * Measures the progress of a run.
- * @param bytesHandled end of the last processed line in the decompressed feed
+ * @param endByte end of the last processed line in the decompressed feed
  * @param milliseconds time since the start
  */
 export function progressSample(
   { applied, skipped }: Summary,
-  bytesHandled: number,
+  endByte: number,
   { bytesRead, bytesDecompressed }: Progress,
   milliseconds: number,
 ): ProgressSample {
-  const bytesDone = bytesDecompressed === 0 ? 0 : Math.round((bytesRead * bytesHandled) / bytesDecompressed)
+  const bytesDone = bytesDecompressed === 0 ? 0 : Math.round((bytesRead * endByte) / bytesDecompressed)
   return { milliseconds, facts: total(applied) + total(skipped), bytesDone }
 }
 

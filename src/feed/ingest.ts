@@ -24,7 +24,7 @@ export interface IngestOptions {
   /** Receives rejected lines; without it the first one ends the run. */
   readonly rejects?: Rejects
   /** Called after each batch, also one that ends with a bad line, with its end in bytes of the decompressed feed. */
-  readonly onProgress?: (summary: Summary, bytesHandled: number) => void
+  readonly onProgress?: (summary: Summary, endByte: number) => void
   /** Observes outages of the database, after which the run continues; without it an outage ends the run. */
   readonly outageObserver?: OutageObserver
   /**
@@ -154,10 +154,10 @@ async function withCheckpoint<Result>(
   const { summary, checkpoints } = run
   try {
     const result = await apply
-    checkpoints.add(run.expected.lastPosition, { line: run.handledLine, summary })
+    checkpoints.add(run.expected.lastPosition, { line: run.lastLine, summary })
     return result
   } finally {
-    onProgress?.(summary, run.handledByte)
+    onProgress?.(summary, run.lastByte)
   }
 }
 
@@ -210,8 +210,8 @@ async function applyAsBatch(
     const file = (await source.readName?.()) ?? source.name
     throw new BadFact(file, bad.line.number, bad.issue.key, bad.issue.reason, vaultOf(bad.line))
   }
-  const handled = outcomes.length
-  return handled < lines.length ? { lines: lines.slice(handled), parsed: parsed.slice(handled) } : null
+  const done = outcomes.length
+  return done < lines.length ? { lines: lines.slice(done), parsed: parsed.slice(done) } : null
 }
 
 /** Returns the vault of a fact of a producer in this process; null where the fact is about none, or a line of text. */

@@ -16,14 +16,14 @@ export interface Run {
   /** Whether the source is the one that the run started with. */
   readonly isFirstFile: boolean
   expected: ExpectedState
-  /** The last line of the source that was handled, and its end in bytes of the decompressed feed. */
-  handledLine: number
-  handledByte: number
+  /** Number of the last line of the source that this run applied, skipped or set aside, and its end in bytes of the decompressed feed. */
+  lastLine: number
+  lastByte: number
   /** Times of the newest known facts of vaults, in Unix seconds: of the lines that earlier runs have handled, while these are read. */
   readonly newestRead: Map<string, number>
 }
 
-/** Returns the progress of a run that has handled nothing yet. */
+/** Returns the progress of a run that has read nothing yet. */
 export function newRun(source: Source): Run {
   const checkpoints = new Checkpoints()
   return { ...beginningOf(source), summary: emptySummary(), checkpoints, countedAfter: 0, isFirstFile: true }
@@ -34,9 +34,9 @@ export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints'
   const { startsAfter, start } = source
   return {
     source,
-    expected: { startsAfter, lastPosition: startsAfter, lastKnown: [], newest: [] },
-    handledLine: start.line,
-    handledByte: start.byte,
+    expected: { startsAfter, lastPosition: startsAfter, factsKnownLast: [], factsAppliedLast: [] },
+    lastLine: start.line,
+    lastByte: start.byte,
     newestRead: new Map(),
   }
 }
@@ -53,10 +53,10 @@ export function recordNewest(run: Run, batch: readonly ParsedLine[], outcomes: r
   }
 }
 
-/** Records the line that was handled last. */
+/** Records the last line that this run applied, skipped or set aside. */
 export function moveTo(run: Run, { number, endByte }: Line): void {
-  run.handledLine = number
-  run.handledByte = endByte
+  run.lastLine = number
+  run.lastByte = endByte
 }
 
 /**
@@ -65,7 +65,7 @@ export function moveTo(run: Run, { number, endByte }: Line): void {
  */
 export async function reopened(
   { onReopen }: { readonly onReopen?: (stored: FeedPosition | null) => void },
-  { source, summary, checkpoints, isFirstFile, expected, handledLine }: Run,
+  { source, summary, checkpoints, isFirstFile, expected, lastLine }: Run,
   stored: FeedPosition | null,
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
@@ -74,7 +74,7 @@ export async function reopened(
   const isOfHandledPart = stored !== null && stored.byte <= (source.handledPart?.bytes ?? 0)
   const isUnproved = isOfHandledPart || isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
   // Another run may have moved it past the lines of this one.
-  const mayLack = stored !== null && (isUnproved || stored.line > handledLine)
+  const mayLack = stored !== null && (isUnproved || stored.line > lastLine)
   // A run that knows no facts yet has none to lose.
   const reopenedSource = await source.reopen(stored, hasKnown(expected) && mayLack ? 'beginning' : 'stored position')
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null

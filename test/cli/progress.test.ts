@@ -86,8 +86,8 @@ describe('the progress of a feed', () => {
         const source = await fileSource(path.join(folder, name))
         const total = source.progress.bytesTotal ?? 0
         const told: number[] = []
-        const onProgress: NonNullable<Parameters<typeof ingest>[0]['onProgress']> = (summary, bytesHandled) => {
-          const { facts: done, bytesDone } = progressSample(summary, bytesHandled, source.progress, 0)
+        const onProgress: NonNullable<Parameters<typeof ingest>[0]['onProgress']> = (summary, endByte) => {
+          const { facts: done, bytesDone } = progressSample(summary, endByte, source.progress, 0)
           told.push(done)
           // All lines are of nearly one length, and pack nearly as well.
           expect(Math.abs(bytesDone / total - done / facts)).toBeLessThan(0.02)

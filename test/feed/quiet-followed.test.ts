@@ -61,18 +61,24 @@ describe('a run that has skipped what another feed applied, and that brings noth
   async function quietRun(database: TestDatabase) {
     const newest = async (): Promise<string> => (await database.prisma.dataHead.findFirstOrThrow()).version
     await ingest({ database, source: feedOf([strategy('one')]) })
-    const seenVersion = await newest()
+    const versionOfUncovered = await newest()
     await ingest({ database, source: feedOf([strategy('two')]) })
-    const expected = { startsAfter: undefined, lastPosition: null, lastKnown: [], newest: [], seenVersion }
-    return { run: { source: { name: 'quiet' }, expected }, seenVersion, version: await newest() }
+    const expected = {
+      startsAfter: undefined,
+      lastPosition: null,
+      factsKnownLast: [],
+      factsAppliedLast: [],
+      versionOfUncovered,
+    }
+    return { run: { source: { name: 'quiet' }, expected }, versionOfUncovered, version: await newest() }
   }
 
   test('loses nothing where the commits that it has seen are pruned from the log', async () => {
     const database = await emptyDatabase()
-    const { run, seenVersion, version } = await quietRun(database)
+    const { run, versionOfUncovered, version } = await quietRun(database)
     await requireApplied(database, run)
-    expect(run.expected.seenVersion).toBe(version)
-    await database.prisma.commitLog.deleteMany({ where: { version: seenVersion } })
+    expect(run.expected.versionOfUncovered).toBe(version)
+    await database.prisma.commitLog.deleteMany({ where: { version: versionOfUncovered } })
     await requireApplied(database, run)
     await empty(database)
     await expect(requireApplied(database, run)).rejects.toThrow(CommitsLost)
@@ -80,12 +86,12 @@ describe('a run that has skipped what another feed applied, and that brings noth
 
   test('keeps the state of a batch that was applied while it was verified', async () => {
     const real = await emptyDatabase()
-    const { run, seenVersion } = await quietRun(real)
+    const { run, versionOfUncovered } = await quietRun(real)
     const ofBatch = { ...run.expected }
     const { database, beforeNext } = fallingBack(real)
     beforeNext(() => Promise.resolve((run.expected = ofBatch)))
     await requireApplied(database, run)
     expect(run.expected).toBe(ofBatch)
-    expect(ofBatch.seenVersion).toBe(seenVersion)
+    expect(ofBatch.versionOfUncovered).toBe(versionOfUncovered)
   })
 })

@@ -45,9 +45,9 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   const progress = showProgress(source, output)
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   try {
-    const onProgress = (current: Summary, bytesHandled: number): void => {
+    const onProgress = (current: Summary, endByte: number): void => {
       summary = current
-      progress.update(current, bytesHandled)
+      progress.update(current, endByte)
     }
     const onReopen = (stored: FeedPosition | null): void =>
       void output.write(`The database has lost facts that were applied. ${describeResume(stored)}\n`)
@@ -92,7 +92,7 @@ const newestBatches = 50
 function showProgress(
   { progress }: ByteSource,
   output: NodeJS.WriteStream,
-): { update(summary: Summary, bytesHandled: number): void; stop(): void } {
+): { update(summary: Summary, endByte: number): void; stop(): void } {
   if (!output.isTTY) return { update: () => undefined, stop: () => undefined }
   const { bytesTotal } = progress
   const isKnown = bytesTotal !== null
@@ -106,8 +106,8 @@ function showProgress(
   const newest = [first]
   bar.start(bytesTotal ?? 0, 0, { applied: 0, skipped: 0, rate: 0, left: '?' })
   return {
-    update: (summary, bytesHandled) => {
-      const now = progressSample(summary, bytesHandled, progress, performance.now() - started)
+    update: (summary, endByte) => {
+      const now = progressSample(summary, endByte, progress, performance.now() - started)
       newest.push(now)
       if (newest.length > newestBatches) newest.shift()
       bar.update(now.bytesDone, {

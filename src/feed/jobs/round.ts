@@ -99,8 +99,8 @@ class Round {
     return {
       startsAfter,
       lastPosition,
-      lastKnown: [],
-      newest: [],
+      factsKnownLast: [],
+      factsAppliedLast: [],
       ...versionsAfterKnown(version, lastPosition !== stored),
     }
   }

@@ -17,34 +17,34 @@ export class CommitsLost extends Error {
 export interface ExpectedState {
   /** The stored position at which the run started its source; undefined where it started at the beginning. */
   readonly startsAfter: FeedPosition | undefined
-  /** The last position that the run saw; undefined where no position covers everything that was handled. */
+  /** The last position that the run saw; undefined where no position covers everything that was applied. */
   readonly lastPosition: FeedPosition | null | undefined
   /** The facts of the last batch that applied or skipped any, which a loss affects first; empty at the start of a run. */
-  readonly lastKnown: readonly Fact[]
+  readonly factsKnownLast: readonly Fact[]
   /**
    * The facts of the last batch with new facts, without known ones: only these prove that the newest commits are
    * present.
    */
-  readonly newest: readonly Fact[]
+  readonly factsAppliedLast: readonly Fact[]
   /**
    * Version of a commit that proves the facts known last: the last one of parallel writers, or the newest one when known facts were
-   * skipped; absent where `newest` has facts of a later commit, which proves it.
+   * skipped; absent where `factsAppliedLast` has facts of a later commit, which proves it.
    */
-  readonly version?: string
+  readonly versionOfKnown?: string
   /**
    * Version of the newest commit when the run relied last on facts that no position of its own proves, because another feed may have
    * applied them: those that its source leaves out by the progress of vaults, and known ones that did not move the position. Absent
    * where there are none, and where a later commit proves them.
    */
-  readonly seenVersion?: string
+  readonly versionOfUncovered?: string
 }
 
 /** The commits that a state names. */
-export type ProvingVersions = Pick<ExpectedState, 'version' | 'seenVersion'>
+export type ProvingVersions = Pick<ExpectedState, 'versionOfKnown' | 'versionOfUncovered'>
 
 /** Returns whether a run has applied or skipped facts, which a loss could affect. */
-export function hasKnown({ lastKnown, version }: ExpectedState): boolean {
-  return lastKnown.length > 0 || version !== undefined
+export function hasKnown({ factsKnownLast, versionOfKnown }: ExpectedState): boolean {
+  return factsKnownLast.length > 0 || versionOfKnown !== undefined
 }
 
 /** Returns whether a run has applied or skipped facts that no position covers. Bad lines after them do not change that. */
@@ -69,7 +69,7 @@ export function knownPosition(
  * bad lines has nothing to lose, wherever another run of the feed moves the position.
  */
 export function mayLose(expected: ExpectedState): boolean {
-  return expected.seenVersion !== undefined || mayLosePosition(expected)
+  return expected.versionOfUncovered !== undefined || mayLosePosition(expected)
 }
 
 function mayLosePosition(expected: ExpectedState): boolean {
@@ -96,28 +96,31 @@ export function advanceState(
       const line = batch[at]
       return line !== undefined && 'fact' in line && among.includes(status) ? [line.fact] : []
     })
-  const [known, newest] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
+  const [known, applied] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
   return {
     startsAfter: expected.startsAfter,
     lastPosition,
-    lastKnown: known.length > 0 ? known : expected.lastKnown,
-    newest: newest.length > 0 ? newest : expected.newest,
+    factsKnownLast: known.length > 0 ? known : expected.factsKnownLast,
+    factsAppliedLast: applied.length > 0 ? applied : expected.factsAppliedLast,
     // Facts that an earlier attempt has applied are known to the last one.
-    ...(newest.length === 0 && versions.version === undefined ? versionsOf(expected) : versions),
+    ...(applied.length === 0 && versions.versionOfKnown === undefined ? versionsOf(expected) : versions),
   }
 }
 
 /** Returns the commits that a state names, without keys for those that it does not. */
-function versionsOf({ version, seenVersion }: ProvingVersions): ProvingVersions {
-  return { ...(version !== undefined && { version }), ...(seenVersion !== undefined && { seenVersion }) }
+function versionsOf({ versionOfKnown, versionOfUncovered }: ProvingVersions): ProvingVersions {
+  return {
+    ...(versionOfKnown !== undefined && { versionOfKnown }),
+    ...(versionOfUncovered !== undefined && { versionOfUncovered }),
+  }
 }
 
 /** Returns a state whose commits were found, with a newer commit in place of each. */
 export function provenBy(expected: ExpectedState, version: string): ExpectedState {
-  const { version: ofKnown, seenVersion } = expected
+  const { versionOfKnown, versionOfUncovered } = expected
   const newest = {
-    ...(ofKnown !== undefined && { version }),
-    ...(seenVersion !== undefined && { seenVersion: version }),
+    ...(versionOfKnown !== undefined && { versionOfKnown: version }),
+    ...(versionOfUncovered !== undefined && { versionOfUncovered: version }),
   }
   return { ...expected, ...newest }
 }
@@ -129,7 +132,7 @@ export function provenBy(expected: ExpectedState, version: string): ExpectedStat
  */
 export function versionsAfterKnown(version: string | null, isProved: boolean): ProvingVersions {
   if (version === null) return {}
-  return isProved ? { version } : { version, seenVersion: version }
+  return isProved ? { versionOfKnown: version } : { versionOfKnown: version, versionOfUncovered: version }
 }
 
 interface StoredState {
@@ -154,16 +157,17 @@ export async function requireExpectedState(
   { stored, position, areKnown, hasCommit }: StoredState,
 ): Promise<void> {
   if (expected === undefined) return
-  const { lastPosition, version, seenVersion } = expected
-  if (seenVersion !== undefined && !(await hasCommit(seenVersion))) throw new CommitsLost(stored)
+  const { lastPosition, versionOfKnown, versionOfUncovered } = expected
+  if (versionOfUncovered !== undefined && !(await hasCommit(versionOfUncovered))) throw new CommitsLost(stored)
   if (!mayLosePosition(expected)) return
-  const evidence = [...new Set([...expected.newest, ...expected.lastKnown])]
+  const evidence = [...new Set([...expected.factsAppliedLast, ...expected.factsKnownLast])]
   const reached = [lastPosition, position].filter((one) => one !== undefined)
   // Where no position covers the facts known last, several batches have one position, which proves none of them.
   if (lastPosition !== undefined && reached.some((one) => isSamePosition(stored, one))) return
-  const isProvable = evidence.length > 0 || version !== undefined
+  const isProvable = evidence.length > 0 || versionOfKnown !== undefined
   const isThere =
-    (evidence.length === 0 || (await areKnown(evidence))) && (version === undefined || (await hasCommit(version)))
+    (evidence.length === 0 || (await areKnown(evidence))) &&
+    (versionOfKnown === undefined || (await hasCommit(versionOfKnown)))
   if (!isProvable || !isThere) throw new CommitsLost(stored)
 }
 

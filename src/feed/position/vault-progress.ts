@@ -26,6 +26,6 @@ export async function readProgress(
 ): Promise<readonly VaultProgress[]> {
   const read = (): Promise<ProgressOfVaults> => readVaultProgress(database, addresses)
   const { vaults = [], version = null } = (await retryDuringOutage(read, outageObserver, signal)) ?? {}
-  if (vaults.length > 0 && version !== null) run.expected = { ...run.expected, seenVersion: version }
+  if (vaults.length > 0 && version !== null) run.expected = { ...run.expected, versionOfUncovered: version }
   return vaults
 }

@@ -13,7 +13,7 @@ import { saveSettledPoints } from './save-changes.ts'
 /** Lines folded into changes. */
 export interface ProjectedLines {
   readonly projection: Projection
-  /** Outcome of each handled line, in order. */
+  /** Outcome of each line up to the last one that was applied, skipped or set aside, in order. */
   readonly outcomes: readonly LineOutcome[]
   /** Position after the last line that was applied, skipped or set aside; undefined where there is none. */
   readonly position: FeedPosition | undefined

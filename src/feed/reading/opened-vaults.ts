@@ -13,9 +13,9 @@ export async function readOpenedVaults(handle: FileHandle, bytes: number): Promi
   const opened = new Set<string>()
   try {
     for await (const lines of readLines(contentsOf(handle), { line: 0, byte: 0 })) {
-      const handled = lines.filter(({ endByte }) => endByte <= bytes)
-      for (const vault of handled.flatMap(openedBy)) opened.add(vault)
-      if (handled.length < lines.length) break
+      const before = lines.filter(({ endByte }) => endByte <= bytes)
+      for (const vault of before.flatMap(openedBy)) opened.add(vault)
+      if (before.length < lines.length) break
     }
   } catch (error) {
     // What cannot be unpacked comes after these lines.

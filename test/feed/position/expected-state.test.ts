@@ -17,9 +17,9 @@ const line = parseLine({ bytes, length: bytes.length }, position(9))
 const afterRound: ExpectedState = {
   startsAfter: undefined,
   lastPosition: position(8),
-  lastKnown: [],
-  newest: [],
-  version: '5.ab',
+  factsKnownLast: [],
+  factsAppliedLast: [],
+  versionOfKnown: '5.ab',
 }
 const after = (status: 'applied' | 'skipped' | 'rejected') =>
   advanceState(afterRound, { lastPosition: position(9), versions: {} }, [line], [{ status, kind: 'mark' } as never])
@@ -57,8 +57,13 @@ describe('the commits of writers side by side are proved', () => {
 })
 
 describe('facts that a source left out because they were applied', () => {
-  const beginning: ExpectedState = { startsAfter: undefined, lastPosition: undefined, lastKnown: [], newest: [] }
-  const left: ExpectedState = { ...beginning, seenVersion: '5.ab' }
+  const beginning: ExpectedState = {
+    startsAfter: undefined,
+    lastPosition: undefined,
+    factsKnownLast: [],
+    factsAppliedLast: [],
+  }
+  const left: ExpectedState = { ...beginning, versionOfUncovered: '5.ab' }
   const unmoved: ExpectedState = { ...left, startsAfter: position(3), lastPosition: position(3) }
 
   test.each([
@@ -92,9 +97,14 @@ describe('facts that a source left out because they were applied', () => {
 })
 
 test('facts whose position did not move are proved by a commit, also where the response to theirs was lost', async () => {
-  const beginning: ExpectedState = { startsAfter: undefined, lastPosition: undefined, lastKnown: [], newest: [] }
+  const beginning: ExpectedState = {
+    startsAfter: undefined,
+    lastPosition: undefined,
+    factsKnownLast: [],
+    factsAppliedLast: [],
+  }
   // The second attempt has found them known, and the first one has applied them.
-  const versions = { version: '6.cd', seenVersion: '6.cd' }
+  const versions = { versionOfKnown: '6.cd', versionOfUncovered: '6.cd' }
   const reached = { lastPosition: position(3), versions }
   const repeated = advanceState(beginning, reached, [line], [{ status: 'applied', kind: 'mark' } as never])
   expect(await isAccepted(repeated, true, true)).toBe(true)
