@@ -9,10 +9,10 @@ import type { Exchange } from '../middleware.ts'
 import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
-import { parseJsonPost, runJsonPost } from './json-post.ts'
+import { hasContentCoding, parseJsonPost, runJsonPost } from './json-post.ts'
 import { acceptedMediaType, type MediaType } from './result-response.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
-import { explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
+import { contentCodingRefused, explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<YogaContext, YogaContext>
 
@@ -114,6 +114,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request.method)
+    if (request.method === 'POST' && hasContentCoding(request)) return contentCodingRefused()
     const mediaType = acceptedMediaType(request.header('accept'))
     return mediaType === null ? notAcceptable() : parseAndRun(exchange, mediaType, requestContext)
   }

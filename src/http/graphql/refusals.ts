@@ -36,6 +36,12 @@ export function notAcceptable(): TextResponse {
   )
 }
 
+/** Returns the refusal of a body with a content coding (RFC 9110, section 15.5.16). */
+export function contentCodingRefused(): TextResponse {
+  const message = 'Send the body without Content-Encoding: compressed bodies are not decoded.'
+  return graphqlRefusal(415, 'UNSUPPORTED_MEDIA_TYPE', message, { 'accept-encoding': 'identity' })
+}
+
 /** Adds a GraphQL error to responses that Yoga sends without a body. */
 export function explained(response: TextResponse): TextResponse {
   const explanation = response.body === '' ? explanations[response.status] : undefined

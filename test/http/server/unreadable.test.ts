@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { emptyDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -218,6 +219,22 @@ describe('a GraphQL request', () => {
     expect(response.status).toBe(415)
     expect((await errorOf(response)).extensions).toEqual({ code: 'UNSUPPORTED_MEDIA_TYPE' })
     expect(gateway.reported).toEqual([])
+  })
+
+  test.each([
+    ['gzip', gzipSync('{"query":"{__typename}"}')],
+    ['GZIP, identity', '{"query":"{__typename}"}'],
+  ])('is told that a body with the content coding %s is not decoded', async (coding, body) => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': coding }
+    const response = await gateway.get('/graphql', { method: 'POST', body, headers })
+    expect([response.status, response.headers.get('accept-encoding')]).toEqual([415, 'identity'])
+    expect((await errorOf(response)).extensions).toEqual({ code: 'UNSUPPORTED_MEDIA_TYPE' })
+  })
+
+  test('is answered where its content coding is named as none', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': ' Identity ' }
+    const response = await gateway.get('/graphql', { method: 'POST', body: '{"query":"{__typename}"}', headers })
+    expect(await response.json()).toMatchObject({ data: { __typename: 'Query' } })
   })
 
   test.each(['GET', 'POST'])('by %s that accepts no answer there is is told so', async (method) => {
