@@ -114,6 +114,14 @@ describe('an ingest during an outage of the database', () => {
     expect(onWait.mock.calls.map(([reason]) => reason.message)).toEqual(['Other writers keep changing the same rows.'])
   })
 
+  test('repeats its last check, after all facts, where that conflicts with other writers', async () => {
+    const source = () => feedOf([strategy('one')])
+    const { came: untroubled } = await applied([], { source: source() })
+    const { came, onWait } = await applied(['well', 'deadlock', 'late deadlock'], { source: source() })
+    expect(came).toEqual(untroubled)
+    expect(onWait).not.toHaveBeenCalled()
+  })
+
   test('counts facts as applied although the response was lost', async () => {
     const { came } = await applied(['unheard', 'out', 'well', 'unheard', 'unheard'])
     expect(came).toEqual(whole)

@@ -18,6 +18,7 @@ import {
 } from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
+import { retryConflicts } from '../retry.ts'
 import { areKnown, loadBatchState } from './batch-state.ts'
 import type { ParsedLine, LineOutcome } from './line-outcome.ts'
 import { project } from './project-lines.ts'
@@ -76,7 +77,7 @@ export async function requireApplied(
 ): Promise<void> {
   const { expected } = run
   if (!mayLose(expected)) return
-  const newest = await database.transaction(async (transaction) => {
+  const check = async (transaction: Transaction) => {
     const stored = await lockFeedPosition(transaction, run.source.name)
     // A run that has applied nothing yet has no position to lose where another run is ahead of it.
     const { lastPosition } = expected
@@ -88,7 +89,8 @@ export async function requireApplied(
       hasCommit: (version) => hasCommit(transaction, version),
     })
     return readLogHead(transaction)
-  })
+  }
+  const newest = await retryConflicts(() => database.transaction(check))
   // A batch that ran meanwhile has a state of its own.
   if (newest !== null && run.expected === expected) run.expected = provenBy(expected, newest.version)
 }
