@@ -1,17 +1,17 @@
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
-import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { fileSource, type Source } from '../../src/feed/reading/source.ts'
 import type { SourceEnd } from '../../src/feed/read-until.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
 import { fallingBack } from '../support/falling-back.ts'
 import { feedText } from '../support/feeds.ts'
+import { becomes, followFallingBack } from '../support/followed-run.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
 /** Facts that one feed has skipped because another one has applied them, whose commit a failover has lost since. */
@@ -25,36 +25,21 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 test('known facts of another feed that are lost are applied, though the facts known last are there', async () => {
-  const [feed, stopping] = [path.join(folder, 'followed.ndjson'), new AbortController()]
-  await writeFile(feed, feedText(beginning))
-  const real = await emptyDatabase()
-  const { database, beforeNext } = fallingBack(real)
-  const source = await followedSource(feed, null, stopping.signal)
-  const reopened: (number | undefined)[] = []
-  let batches = 0
-  const running = ingest({
-    database,
-    source,
-    signal: stopping.signal,
-    onProgress: () => void batches++,
-    onReopen: (stored) => void reopened.push(stored?.line),
-  })
-  const becomes = (check: () => Promise<void> | void): Promise<void> =>
-    vi.waitFor(check, { timeout: 30_000, interval: 20 })
-  await becomes(() => expect(batches).toBe(1))
+  const feed = path.join(folder, 'followed.ndjson')
+  const { real, name, beforeNext, reopened, batches, stop } = await followFallingBack(feed, beginning)
+  await becomes(() => expect(batches()).toBe(1))
   await ingest({ database: real, source: feedOf(ofOther) })
   await appendFile(feed, feedText(ofOther))
-  await becomes(() => expect(batches).toBe(2))
+  await becomes(() => expect(batches()).toBe(2))
   await appendFile(feed, feedText(beginning.slice(2)))
-  await becomes(() => expect(batches).toBe(3))
+  await becomes(() => expect(batches()).toBe(3))
   beforeNext(async () => {
     await empty(real)
-    await ingest({ database: real, source: { ...feedOf(beginning), name: source.name } })
+    await ingest({ database: real, source: { ...feedOf(beginning), name } })
   })
   await appendFile(feed, feedText([mark(vaultA, midnight + 30, '102')]))
   await becomes(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
-  stopping.abort()
-  await running
+  await stop()
   expect(reopened).toEqual([beginning.length])
   expect(await real.prisma.equityPoint.count()).toBe(3)
 })

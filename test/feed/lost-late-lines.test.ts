@@ -1,13 +1,14 @@
 import { appendFile, link, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
 import { fallingBack } from '../support/falling-back.ts'
 import { feedText } from '../support/feeds.ts'
+import { becomes } from '../support/followed-run.ts'
 import { feedOf, strategy } from '../support/world.ts'
 
 let folder: string
@@ -15,9 +16,6 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'lost-late-'))
 })
 afterAll(() => rm(folder, { recursive: true }))
-
-const becomes = (check: () => Promise<void> | void): Promise<void> =>
-  vi.waitFor(check, { timeout: 60_000, interval: 20 })
 
 test('late lines of a file that a failover has lost are applied again, though the position in the next one is there', async () => {
   const feed = path.join(folder, 'feed.ndjson')

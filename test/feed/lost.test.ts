@@ -14,6 +14,7 @@ import { empty, emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { fallingBack } from '../support/falling-back.ts'
 import { feedText, manyDemoFacts } from '../support/feeds.ts'
+import { becomes, followFallingBack } from '../support/followed-run.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
 const beginning = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
@@ -181,42 +182,26 @@ test.each([
   expect((await database.prisma.feed.findFirst())?.line).toBe(1n)
 })
 
-const becomes = (check: () => Promise<void> | void): Promise<void> =>
-  vi.waitFor(check, { timeout: 30_000, interval: 20 })
-
 const withChain = { ...opened(vaultA, 'one'), chainId: 10 }
 
 test.each([
   ['nothing new', beginning.slice(2)],
   ['the chain of a known vault', [withChain]],
 ])('two commits that are lost are noticed, though the second one brought %s', async (brought, second) => {
-  const [feed, stopping] = [path.join(folder, `two-commits-${brought}.ndjson`), new AbortController()]
-  await writeFile(feed, feedText(beginning))
-  const real = await emptyDatabase()
-  const { database, beforeNext } = fallingBack(real)
-  const source = await followedSource(feed, null, stopping.signal)
-  const reopened: (number | undefined)[] = []
-  let batches = 0
-  const running = ingest({
-    database,
-    source,
-    signal: stopping.signal,
-    onProgress: () => void batches++,
-    onReopen: (stored) => void reopened.push(stored?.line),
-  })
-  await becomes(() => expect(batches).toBe(1))
+  const feed = path.join(folder, `two-commits-${brought}.ndjson`)
+  const { real, name, beforeNext, reopened, batches, stop } = await followFallingBack(feed, beginning)
+  await becomes(() => expect(batches()).toBe(1))
   await appendFile(feed, feedText(appended))
-  await becomes(() => expect(batches).toBe(2))
+  await becomes(() => expect(batches()).toBe(2))
   await appendFile(feed, feedText(second))
-  await becomes(() => expect(batches).toBe(3))
+  await becomes(() => expect(batches()).toBe(3))
   beforeNext(async () => {
     await empty(real)
-    await ingest({ database: real, source: { ...feedOf(beginning), name: source.name } })
+    await ingest({ database: real, source: { ...feedOf(beginning), name } })
   })
   await appendFile(feed, feedText(ofNext))
   await becomes(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
-  stopping.abort()
-  await running
+  await stop()
   expect(reopened).toEqual([beginning.length])
   expect(await real.prisma.equityPoint.count()).toBe(3)
   expect((await real.prisma.vault.findFirst())?.chainId).toBe(second.includes(withChain) ? 10n : null)

@@ -9,6 +9,7 @@ import type { PathWatcher } from '../../src/feed/reading/growing-file.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { fallingBack } from '../support/falling-back.ts'
 import { feedText } from '../support/feeds.ts'
+import { becomes } from '../support/followed-run.ts'
 import { feedOf, strategy } from '../support/world.ts'
 
 let folder: string
@@ -16,9 +17,6 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'several-followers-'))
 })
 afterAll(() => rm(folder, { recursive: true }))
-
-const becomes = (check: () => Promise<void> | void): Promise<void> =>
-  vi.waitFor(check, { timeout: 60_000, interval: 20 })
 
 test('a file that is read again after late lines is read on where another gateway has gone on to the next file', async () => {
   const feed = path.join(folder, 'feed.ndjson')
