@@ -5,11 +5,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
+import { rejectsFile } from '../../src/feed/rejects.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
 import { fallingBack } from '../support/falling-back.ts'
 import { feedText } from '../support/feeds.ts'
 import { becomes } from '../support/followed-run.ts'
-import { feedOf, strategy } from '../support/world.ts'
+import { feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -17,12 +18,32 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-test('late lines of a file that a failover has lost are applied again, though the position in the next one is there', async () => {
-  const feed = path.join(folder, 'feed.ndjson')
-  const [first, second] = [[strategy('first')], [strategy('second'), strategy('more')]]
+const ofVault = {
+  first: [strategy('one'), opened(vaultA, 'one'), mark(vaultA, midnight + 10, '100')],
+  second: [strategy('two'), mark(vaultA, midnight + 20, '101')],
+  late: mark(vaultA, midnight + 30, '102'),
+}
+
+test.each([
+  {
+    what: 'late lines of a file that a failover has lost',
+    first: [strategy('first')],
+    second: [strategy('second'), strategy('more')],
+    late: strategy('late'),
+    kept: 2,
+  },
+  { what: 'late lines of a vault that has facts in both files', ...ofVault, kept: 2 },
+  { what: 'facts of the next file, which are older than late lines that are lost with them,', ...ofVault, kept: 1 },
+])('$what are applied again, though the position in the next one is there', async ({ first, second, late, kept }) => {
+  const feed = path.join(await mkdtemp(path.join(folder, 'feed-')), 'feed.ndjson')
   const real = await emptyDatabase()
   const { database, beforeNext } = fallingBack(real)
   const storedLine = async () => (await readFeedPosition(real.prisma, feed))?.line
+  const factCount = async (): Promise<number> => {
+    const { strategy: strategies, vault, equityPoint } = real.prisma
+    const counts = await Promise.all([strategies.count(), vault.count(), equityPoint.count()])
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
   const stopping = new AbortController()
   const reopened: (number | undefined)[] = []
   let batches = 0
@@ -31,26 +52,29 @@ test('late lines of a file that a failover has lost are applied again, though th
     database,
     source: await followedSource(feed, null, stopping.signal),
     signal: stopping.signal,
+    rejects: rejectsFile(`${feed}.rejects`),
     onProgress: () => void batches++,
-    onReopen: (stored) => void reopened.push(stored?.line),
+    onReopen: (position) => void reopened.push(position?.line),
   })
-  await becomes(async () => expect(await storedLine()).toBe(1))
+  await becomes(async () => expect(await storedLine()).toBe(first.length))
   await link(feed, `${feed}.1`)
   await writeFile(`${feed}.new`, feedText(second))
   await rename(`${feed}.new`, feed)
   await becomes(() => expect(batches).toBe(2))
-  await appendFile(`${feed}.1`, feedText([strategy('late')]))
+  await appendFile(`${feed}.1`, feedText([late]))
   await becomes(() => expect(batches).toBe(4))
+  const facts = first.length + second.length + 1
   expect(await storedLine()).toBe(second.length)
-  expect(await real.prisma.strategy.count()).toBe(4)
+  expect(await factCount()).toBe(facts)
   beforeNext(async () => {
     await empty(real)
-    for (const facts of [first, second]) await ingest({ database: real, source: { ...feedOf(facts), name: feed } })
+    for (const lines of [first, second.slice(0, kept)])
+      await ingest({ database: real, source: { ...feedOf(lines), name: feed } })
   })
   await appendFile(feed, feedText([strategy('last')]))
   await becomes(async () => expect(await real.prisma.strategy.findUnique({ where: { id: 'last' } })).not.toBeNull())
-  await becomes(async () => expect(await real.prisma.strategy.count()).toBe(5))
+  await becomes(async () => expect(await factCount()).toBe(facts + 1))
   stopping.abort()
-  await following
-  expect(reopened).toEqual([second.length])
+  expect((await following).rejected).toEqual({})
+  expect(reopened).toEqual([kept])
 })

@@ -26,13 +26,9 @@ export function atBeginning(): FileStart {
   return { start: { line: 0, byte: 0 }, prefix: new PrefixDigest(), holdsApplied: false }
 }
 
-/**
- * Returns the start of a file that is read again from its beginning.
- * @param stored position of the feed in the database
- * @param end position up to which its lines were handled, where that is another one
- */
-export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition, end = stored): Promise<FileStart> {
-  return { ...atBeginning(), holdsApplied: true, handledPart: await handledPartUpTo(handle, end.byte, stored) }
+/** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
+async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
+  return { ...atBeginning(), holdsApplied: true, handledPart: await handledPartUpTo(handle, stored.byte, stored) }
 }
 
 /**

@@ -7,7 +7,6 @@ import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {
   atBeginning,
-  atBeginningAgain,
   beginsLike,
   containsPosition,
   extendsBeyond,
@@ -20,8 +19,8 @@ import {
 import { type FollowedPath, growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
-import { Detours } from './rotation/detours.ts'
-import { type EarlierFile, hasLateLines, openEarlier } from './rotation/earlier-file.ts'
+import { Detours, type EarlierFile } from './rotation/detours.ts'
+import { hasLateLines, openEarlier } from './rotation/earlier-file.ts'
 import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
 import { holdsPosition, holdsUnread } from './rotation/held-positions.ts'
 import { openMissed } from './rotation/missed-files.ts'
@@ -153,7 +152,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       if (ending === 'late lines' && earlier !== null) {
         watcher?.onLateLines()
-        detours.begin(handle, from.prefix)
+        detours.begin(handle, from.prefix, { beganAfter, earlier })
         const back = { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
         const start = await startOf(earlier.handle, beganAfter ?? null, signal)
         return { ...(await followed(back, start)), isReadAgain: true }
@@ -183,7 +182,7 @@ async function reopened(
   position: FeedPosition | null,
   readFrom: ReopenFrom,
 ): Promise<ByteSource> {
-  const { name, handle, beganAfter, earlier, detours, signal, watcher } = file
+  const { name, handle, earlier, detours, signal, watcher } = file
   const from = await startOf(handle, position, signal)
   const back = earlier && { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
   if (from.holdsApplied && position !== null) {
@@ -192,11 +191,10 @@ async function reopened(
       await earlier?.handle.close()
       return older
     }
-    // Lines that came late in the file before it may be lost, too.
-    if (readFrom === 'beginning' && back !== null && beganAfter != null && detours.wasLeft(handle))
-      return followed(back, await atBeginningAgain(back.handle, position, beganAfter))
-    if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
-      return followed({ ...file, successors }, await restartOf(from, handle, position, readFrom))
+    if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal))) {
+      const before = earlier !== null && readFrom === 'beginning' ? detours.undo(handle) : undefined
+      return followed({ ...file, ...before, successors }, await restartOf(from, handle, position, readFrom))
+    }
   }
   const isOfEarlier = await isFrom(earlier, position)
   const isOpen = isOfEarlier || (await isFrom(file, position))

@@ -3,6 +3,22 @@ import type { FeedPosition } from '../../../database/write/feed.ts'
 import { containsPosition, type FileStart, handledPartUpTo } from '../file-position.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
 
+/** The file that another one replaced, kept open because a failover may lose facts of it, or more may come to it. */
+export interface EarlierFile {
+  readonly handle: FileHandle
+  /** Position of the file before it, after which it starts; undefined where it is unknown. */
+  readonly beganAfter: FeedPosition | null | undefined
+  /** How much of it was read; infinite for a gzipped file that was read, which cannot grow. */
+  readonly bytesRead: number
+}
+
+/** Where a file follows the one before it, as before the first detour from it. */
+interface BeforeDetours {
+  /** Position after which the file starts: the late lines come after that. */
+  readonly beganAfter: FeedPosition | null | undefined
+  readonly earlier: EarlierFile
+}
+
 /** Detours take at most this part of the time, however often lines come late. */
 const maxPart = 1 / 20
 
@@ -14,7 +30,7 @@ export class Detours {
   #begunMilliseconds: number | null = null
   #nextMilliseconds = 0
   readonly #hadLast = new WeakSet<FileHandle>()
-  readonly #left = new WeakMap<FileHandle, FeedPosition>()
+  readonly #left = new WeakMap<FileHandle, { readonly position: FeedPosition; readonly before: BeforeDetours }>()
 
   /** Tells whether a file may be left for the one before it. */
   mayBegin(): boolean {
@@ -31,10 +47,12 @@ export class Detours {
   /**
    * Begins a detour.
    * @param prefix digest of everything that was read of the file
+   * @param before state to return to where the late lines are lost; that of the first detour counts
    */
-  begin(file: FileHandle, prefix: PrefixDigest): void {
+  begin(file: FileHandle, prefix: PrefixDigest, before: BeforeDetours): void {
     this.#begunMilliseconds = performance.now()
-    this.#left.set(file, { line: 0, byte: prefix.bytes, fingerprint: prefix.fingerprint() })
+    const position = { line: 0, byte: prefix.bytes, fingerprint: prefix.fingerprint() }
+    this.#left.set(file, { position, before: this.#left.get(file)?.before ?? before })
   }
 
   /**
@@ -42,14 +60,21 @@ export class Detours {
    * @param stored position of the feed in the database
    */
   async afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): Promise<FileStart> {
-    const left = this.#left.get(file) ?? null
+    const left = this.#left.get(file)?.position ?? null
     if (left === null || start.start.byte > 0 || !(await containsPosition(file, left))) return start
     return { ...start, handledPart: await handledPartUpTo(file, left.byte, stored) }
   }
 
-  /** Tells whether a file was left for a detour: its position was stored before, and proves nothing of the lines that came late. */
-  wasLeft(file: FileHandle): boolean {
-    return this.#left.has(file)
+  /**
+   * Forgets the detours from a file: a failover may have lost the late lines, which its position from before them does not prove.
+   * @returns the state before the first of them, in which these lines are late again; undefined where there were none
+   */
+  undo(file: FileHandle): BeforeDetours | undefined {
+    const before = this.#left.get(file)?.before
+    this.#left.delete(file)
+    this.#hadLast.delete(file)
+    this.#nextMilliseconds = 0
+    return before
   }
 
   /** Ends the detour, if there is one: the file that was left has been read to its end again. */

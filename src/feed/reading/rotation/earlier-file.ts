@@ -1,17 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FeedPosition } from '../../../database/write/feed.ts'
 import { isGzipFile } from '../open-file.ts'
-import type { Detours } from './detours.ts'
+import type { Detours, EarlierFile } from './detours.ts'
 import { openRotated, writtenLast } from './rotated-files.ts'
-
-/** The file that another one replaced, kept open because a failover may lose facts of it, or more may come to it. */
-export interface EarlierFile {
-  readonly handle: FileHandle
-  /** Position of the file before it, after which it starts; undefined where it is unknown. */
-  readonly beganAfter: FeedPosition | null | undefined
-  /** How much of it was read; infinite for a gzipped file that was read, which cannot grow. */
-  readonly bytesRead: number
-}
 
 /** Tells whether a file was written to after it was left, when the one behind it is at its end. */
 export async function hasLateLines(earlier: EarlierFile | null, detours: Detours): Promise<boolean> {
