@@ -214,6 +214,29 @@ test.each([
   expect(await points()).toBe(20)
 })
 
+test('nothing is lost of a file that is applied again where another process begins a new one of its feed', async () => {
+  const known = [strategy('one'), opened(vaultA, 'one')]
+  await writeFile(feed, feedText([...known, opened(vaultB, 'two'), strategy('two'), ...marksOf(vaultA, 1)]))
+  expect(await applyFile()).toEqual([8, 0, 1])
+  const source = inPieces(await fileSource(feed, await stored()), [feedText(known).length])
+  const { database: slow, beforeNext } = fallingBack(database)
+  const next = path.join(path.dirname(feed), 'next.ndjson')
+  await writeFile(next, feedText([strategy('next')]))
+  const applyNext = async (): Promise<void> => {
+    await apply({ source: { ...(await fileSource(next, await stored())), name: feed } })
+  }
+  const onReopen = vi.fn<() => void>()
+  let batches = 0
+  const counts = await apply({
+    source,
+    database: slow,
+    onProgress: () => void (++batches === 1 && beforeNext(applyNext)),
+    onReopen,
+  })
+  expect(onReopen).not.toHaveBeenCalled()
+  expect(counts).toEqual([1, 8, 0])
+})
+
 describe('a followed file that is read again from its beginning leaves aside what was set aside', () => {
   const lines = [strategy('one'), early, opened(vaultA, 'one'), ...marksOf(vaultA, 1)]
   const ending = new AbortController()

@@ -30,7 +30,7 @@ export function noHandledPart(stored: FeedPosition | null): HandledPart {
  * @param positions the positions after the lines of the batch
  * @returns 0 where that is not known
  * @throws {CommitsLost} when the position is before the end of the part: some of its lines count as handled no more, and the source
- *   must be compared with the position again
+ *   must be compared with the position again. Never where no lines followed the part
  */
 export function handledEnd(
   part: HandledPart | undefined,
@@ -47,7 +47,8 @@ export function handledEnd(
     // Another run is ahead of the batch, in a file that holds what was applied.
     if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return stored.byte
   }
-  if ((stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
+  // Where all lines are tried, none counts as handled: only lost facts are a reason to begin again, and these are noticed by themselves.
+  if (!part.isWhole && (stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
   return 0
 }
 
