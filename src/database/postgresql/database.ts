@@ -45,12 +45,13 @@ export async function openPostgreSql(
 ): Promise<Database> {
   const pool = poolsOf(url, connections, warn)
   const readPools = openReadPools(pool, connections)
-  await connectOnce(readPools.short, url)
+  const schema = await connectOnce(readPools.short, url)
   const writing = { ...writeOptions(), lenders: readPools.lenders }
   const writes = pool({ max: writeConnections, pipeline: true, ...writing })
   const rare = pool({ max: rareConnections, ...writing })
   const toOutage = classifyServerError(readAddress(url).name)
-  const prisma = new PrismaClient({ adapter: adapterWithOutages(new PrismaPg(rare), cancelledAsOutage(toOutage)) })
+  const adapter = adapterWithOutages(new PrismaPg(rare, schema), cancelledAsOutage(toOutage))
+  const prisma = new PrismaClient({ adapter })
   return {
     ...readsOn(readPools),
     engine: 'postgresql',
@@ -66,9 +67,20 @@ export async function openPostgreSql(
   }
 }
 
-async function connectOnce(pool: pg.Pool, url: string): Promise<void> {
+/** The schema in which the search path finds the tables, or in which the migrations create them. */
+const schemaOfTables = `select coalesce(
+  (select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = to_regclass('feed')),
+  current_schema())::text as schema`
+
+/**
+ * Connects to the server.
+ * @returns the schema of the tables, for Prisma's client, whose statements name one: all others use the search path, which a role
+ *   or database may set; empty where the path has no schema
+ */
+async function connectOnce(pool: pg.Pool, url: string): Promise<{ readonly schema?: string }> {
   try {
-    await pool.query('select 1')
+    const [found] = (await pool.query<{ readonly schema: string | null }>(schemaOfTables)).rows
+    return found?.schema == null ? {} : { schema: found.schema }
   } catch (error) {
     await pool.end()
     throw unreachable(url, error)
