@@ -10,6 +10,15 @@ const partOfConnecting = 1 / 10
 export type SessionSettings = Readonly<Record<string, string | number>>
 
 /**
+ * Settings that statements rely on, whatever those of the role or database are. Each statement of a transaction that writes sees
+ * the commits for which it has waited; a standby refuses statements at the level serializable; and floats are sent with all digits.
+ */
+const required: SessionSettings = { default_transaction_isolation: `'read committed'`, extra_float_digits: 1 }
+
+/** SQL that sets {@link required}. */
+export const setRequired = setAll(required)
+
+/**
  * Returns a hook for a pool that sets these in each session before it is used; a statement whose connection it fails for
  * fails. As parameters of the session's start, PgBouncer would refuse them. It accepts more connections than it has sessions,
  * and their first statement waits for one.
@@ -29,7 +38,7 @@ export function configuresSessions(
     // After an iteration of the event loop that took long, the response may have arrived without having been read.
     const late = setTimeout(() => setImmediate(giveUp), milliseconds)
     try {
-      await client.query(setAll(settings))
+      await client.query(setAll({ ...required, ...settings }))
       for (const [name, value] of Object.entries(whereSupported)) await setIfSupported(client, { [name]: value })
     } finally {
       isOver = true

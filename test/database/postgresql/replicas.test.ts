@@ -131,6 +131,26 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     expect(reads(await queries(url))).toEqual([])
   })
 
+  test('reads from a standby whose database is serializable by default, which standbys refuse', async () => {
+    const setting = `alter database ${new URL(url).pathname.slice(1)}`
+    await sql(url, `${setting} set default_transaction_isolation = 'serializable'`)
+    const { lsn = '' } = (await sql<{ lsn: string }>(url, 'select pg_current_wal_insert_lsn()::text as lsn'))[0] ?? {}
+    const at = onServer(replicas[0] as OwnPostgreSql)
+    const hasReached = async (): Promise<boolean | undefined> => {
+      const text = `select pg_last_wal_replay_lsn() >= '${lsn}'::pg_lsn as reached`
+      return (await sql<{ reached: boolean }>(replicas[0]?.url ?? '', text))[0]?.reached
+    }
+    await expect.poll(hasReached, patience).toBe(true)
+    try {
+      const gateway = await serve([at], 60)
+      const value = await commit()
+      await expect.poll(() => valueOf(gateway), patience).toBe(value)
+      expect(gateway.database.readServer?.().server).toBe(new URL(at).host)
+    } finally {
+      await sql(url, `${setting} reset default_transaction_isolation`)
+    }
+  })
+
   test('reads from the primary where that is named as its own replica', async () => {
     const gateway = await serve([url], 60)
     const value = await commit()

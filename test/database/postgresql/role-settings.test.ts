@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { migrate } from '../../../src/database/prisma/migrations.ts'
 import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
+import { openPostgreSqlWriter } from '../../../src/database/postgresql/writer.ts'
 import { readFeedPosition } from '../../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
 import { apply, feedOf, midnight, strategy } from '../../support/world.ts'
@@ -49,5 +50,22 @@ describe.runIf(postgresUrl !== undefined)('a database with settings of its own',
     await withDatabase(async (database) => {
       expect(await readFeedPosition(database.prisma, feed)).toMatchObject({ line: 1 })
     })
+  })
+
+  test('is read and written at the level of isolation and with the floats that statements rely on', async () => {
+    const given = { default_transaction_isolation: 'serializable', extra_float_digits: -10 }
+    for (const [setting, value] of Object.entries(given))
+      await sql(`alter database ${name} set ${setting} = '${value}'`)
+    const text = `select current_setting('transaction_isolation') as level, (0.1::float8 + 0.2::float8) as sum`
+    const asked = { name: 'settings', text }
+    const wanted = [{ level: 'read committed', sum: 0.1 + 0.2 }]
+    await withDatabase(async (database) => {
+      expect(await database.query(asked, [])).toEqual(wanted)
+      expect(await database.transaction((transaction) => transaction.query(asked, []))).toEqual(wanted)
+      expect(await database.prisma.$queryRawUnsafe(text)).toEqual(wanted)
+    })
+    const writer = openPostgreSqlWriter(url)
+    expect(await writer.transaction((transaction) => transaction.query(asked, []))).toEqual(wanted)
+    await writer.close()
   })
 })

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { setRequired } from '../session-settings.ts'
 
 /** The newest commit that is visible on a server: its number and its `seq.nonce`; 0 and empty before the first. */
 export interface LoggedHead {
@@ -62,6 +63,7 @@ export class LogProbe {
     const probe = new LogProbe(client)
     try {
       await client.connect()
+      await client.query(setRequired)
       const { system, run } = await probe.#one<{ readonly system: string; readonly run: string }>(identity)
       probe.#system = system
       probe.#run = run
