@@ -10,7 +10,7 @@ const program = '/usr/sbin/pgbouncer'
 /** Why PgBouncer can't be started here; null where it can. */
 export const noPgBouncer = missing(program, 'pgbouncer')
 
-/** A PgBouncer with session pooling in front of a server. */
+/** A PgBouncer in front of a server. */
 export interface PgBouncer extends InstalledServer {
   /** Address of a database of the server, by way of it. */
   readonly url: string
@@ -21,8 +21,14 @@ export interface PgBouncer extends InstalledServer {
  * @param server address of a database
  * @param connections of clients that it accepts at once
  * @param sessions of the server that it has for them
+ * @param mode when a session is given to another connection
  */
-export async function startPgBouncer(server: string, connections: number, sessions = 20): Promise<PgBouncer> {
+export async function startPgBouncer(
+  server: string,
+  connections: number,
+  sessions = 20,
+  mode: 'session' | 'transaction' = 'session',
+): Promise<PgBouncer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'pgbouncer-'))
   const [{ hostname, port, username, password, pathname }, ownPort] = [new URL(server), await freePort()]
   const to = { host: hostname, port: port || '5432', user: username, ...(password && { password }) }
@@ -32,7 +38,7 @@ export async function startPgBouncer(server: string, connections: number, sessio
     listen_port: ownPort,
     unix_socket_dir: '',
     auth_type: 'any',
-    pool_mode: 'session',
+    pool_mode: mode,
     max_client_conn: connections,
     default_pool_size: sessions,
   }

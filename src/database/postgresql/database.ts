@@ -20,6 +20,7 @@ import {
 import { eachPool, keepAlive, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeOptions } from './writer.ts'
+import { sharesSessions } from './shared-sessions.ts'
 import { lockSession, migrationLock, startLock } from './session-lock.ts'
 import { migrationWaitSeconds } from '../../limits.ts'
 
@@ -67,6 +68,9 @@ export async function openPostgreSql(
   }
 }
 
+const sharedSessions =
+  'connections share sessions of the server, as by pool_mode = transaction of PgBouncer, of which only pool_mode = session works'
+
 /** The schema in which the search path finds the tables, or in which the migrations create them. */
 const schemaOfTables = `select coalesce(
   (select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = to_regclass('feed')),
@@ -79,8 +83,14 @@ const schemaOfTables = `select coalesce(
  */
 async function connectOnce(pool: pg.Pool, url: string): Promise<{ readonly schema?: string }> {
   try {
-    const [found] = (await pool.query<{ readonly schema: string | null }>(schemaOfTables)).rows
-    return found?.schema == null ? {} : { schema: found.schema }
+    const client = await pool.connect()
+    try {
+      if (await sharesSessions(client, url)) throw new Error(sharedSessions)
+      const [found] = (await client.query<{ readonly schema: string | null }>(schemaOfTables)).rows
+      return found?.schema == null ? {} : { schema: found.schema }
+    } finally {
+      client.release()
+    }
   } catch (error) {
     await pool.end()
     throw unreachable(url, error)

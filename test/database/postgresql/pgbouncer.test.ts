@@ -72,6 +72,21 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     expect(warnings[0]).toMatch(/gives this process no more connections.*DATABASE_CONNECTIONS \(20\)/)
   })
 
+  test('is not used where connections share sessions, and the reason says so', async () => {
+    const sharing = await startPgBouncer(url, 20, 20, 'transaction')
+    try {
+      const opening = openDatabase({ engine: 'postgresql', url: sharing.url, connections: 2 })
+      // One that was opened by mistake is closed.
+      opening.then(
+        (opened) => opened.close(),
+        () => undefined,
+      )
+      await expect(opening).rejects.toThrow(/connections share sessions.*only pool_mode = session works/)
+    } finally {
+      await sharing.remove()
+    }
+  })
+
   describe('that accepts more connections than it has sessions', () => {
     const sessions = 6
     let full: PgBouncer
