@@ -1,14 +1,19 @@
-import { type Address, decodeFunctionResult, encodeFunctionData, multicall3Abi } from 'viem'
+import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, multicall3Abi } from 'viem'
 import { revertedOrThrow } from './faults.ts'
+import type { Node } from './node.ts'
 import type { BlockId, Rpc } from './rpc.ts'
 
-/** Number of responses without code that confirm that a contract does not exist, because a node may be out of sync. */
+/**
+ * Number of responses without code that confirm that a contract does not exist, each of the next node: one may be out of
+ * sync.
+ */
 export const emptyConfirmations = 3
 
 /** Returns whether there is a contract at an address at the end of a block. */
 export async function contractExists(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
+  let last: Node | undefined
   for (let confirmed = 0; confirmed < emptyConfirmations; confirmed++) {
-    if ((await rpc.askAt(block, (node) => node.code(address, block.hash))) !== '0x') return true
+    if ((await rpc.askAt(block, (node) => (last = node).code(address, block.hash), last)) !== '0x') return true
   }
   return false
 }
@@ -17,8 +22,11 @@ export async function contractExists(rpc: Rpc, address: Address, block: BlockId)
 export async function isMulticall(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
   const functionName = 'aggregate3'
   const data = encodeFunctionData({ abi: multicall3Abi, functionName, args: [[]] })
+  let last: Node | undefined
   for (let reading = 0; reading < emptyConfirmations; reading++) {
-    const answer = await rpc.askAt(block, (node) => node.call(address, data, block.hash).catch(revertedOrThrow))
+    const work = (node: Node): Promise<Hex | 'reverted'> =>
+      (last = node).call(address, data, block.hash).catch(revertedOrThrow)
+    const answer = await rpc.askAt(block, work, last)
     try {
       if (answer === 'reverted') continue
       if (decodeFunctionResult({ abi: multicall3Abi, functionName, data: answer }).length === 0) return true

@@ -12,6 +12,9 @@ import type { Rpc } from './rpc.ts'
 /** The outcome of a call that reverts; null is the outcome where there is no contract. */
 const failed = Symbol('failed')
 
+/** Number of nodes that confirm that a call fails, where there are so many. */
+const maxRevertConfirmations = 2
+
 /** The Multicall3 contract of a chain, which may not exist yet at the blocks that are read. */
 export class Multicall {
   /** The newest block that is known to precede the contract's creation. */
@@ -129,14 +132,23 @@ export class BlockState {
     return new SlowRequest({ block: this.block, multicall: this.multicall.address })
   }
 
+  /**
+   * Makes one call. A failure counts once the next node confirms it, where there is another one: a node may grant less
+   * gas than others. Empty data means that there is no contract, but a node that is out of sync returns it too.
+   */
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
-    // Empty data means that there is no contract, but a node that is out of sync returns it too.
-    for (let empty = 0; empty < emptyConfirmations; empty++) {
+    const revertConfirmations = Math.min(this.rpc.nodes.length, maxRevertConfirmations)
+    let last: Node | undefined
+    let [reverted, empty] = [0, 0]
+    while (reverted < revertConfirmations && empty < emptyConfirmations) {
       const request = this.#slowRequest()
-      const result = await this.rpc.askAt(this.block, (node) => this.#callAt(node, call, request))
-      if (!result.success || result.returnData !== '0x') return decodeResult(call, result)
+      const work = (node: Node): Promise<CallResult> => this.#callAt((last = node), call, request)
+      const result = await this.rpc.askAt(this.block, work, last)
+      if (result.success && result.returnData !== '0x') return decodeResult(call, result)
+      if (result.success) empty++
+      else reverted++
     }
-    return null
+    return empty < emptyConfirmations ? failed : null
   }
 
   async #callAt(node: Node, call: ContractCall<unknown>, request: SlowRequest): Promise<CallResult> {
