@@ -71,8 +71,16 @@ export async function openPostgreSql(
 const sharedSessions =
   'connections share sessions of the server, as by pool_mode = transaction of PgBouncer, of which only pool_mode = session works'
 
-/** The schema in which the search path finds the tables, or in which the migrations create them. */
-const schemaOfTables = `select coalesce(
+/** Encodings that store each character. SQL_ASCII stores the bytes as they are sent. */
+const encodings: readonly string[] = ['UTF8', 'SQL_ASCII']
+
+interface Properties {
+  readonly encoding: string
+  /** The schema in which the search path finds the tables, or in which the migrations create them. */
+  readonly schema: string | null
+}
+
+const properties = `select current_setting('server_encoding') as encoding, coalesce(
   (select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = to_regclass('feed')),
   current_schema())::text as schema`
 
@@ -86,8 +94,11 @@ async function connectOnce(pool: pg.Pool, url: string): Promise<{ readonly schem
     const client = await pool.connect()
     try {
       if (await sharesSessions(client, url)) throw new Error(sharedSessions)
-      const [found] = (await client.query<{ readonly schema: string | null }>(schemaOfTables)).rows
-      return found?.schema == null ? {} : { schema: found.schema }
+      const [found] = (await client.query<Properties>(properties)).rows
+      const { encoding, schema } = found as Properties
+      // Texts of facts and of requests have other characters, for which each statement would fail.
+      if (!encodings.includes(encoding)) throw new Error(`the encoding of the database is ${encoding}, and not UTF8`)
+      return schema === null ? {} : { schema }
     } finally {
       client.release()
     }

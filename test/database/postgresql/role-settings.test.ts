@@ -68,4 +68,15 @@ describe.runIf(postgresUrl !== undefined)('a database with settings of its own',
     expect(await writer.transaction((transaction) => transaction.query(asked, []))).toEqual(wanted)
     await writer.close()
   })
+
+  test('is not used where its encoding lacks characters, and the reason says so', async () => {
+    const latin = await createOnServer(postgresUrl ?? '', `template0 encoding 'LATIN1' locale 'C'`)
+    const opening = openPostgreSql(latin, 2)
+    // One that was opened by mistake is closed.
+    opening.then(
+      (opened) => opened.close(),
+      () => undefined,
+    )
+    await expect(opening).rejects.toThrow(/the encoding of the database is LATIN1, and not UTF8/)
+  })
 })
