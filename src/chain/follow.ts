@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Header, ChainLog } from './rpc/block.ts'
+import { type Header, type ChainLog, requireTimeOrder } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
 import { FinalBlockMissing } from './errors.ts'
 import { blockBelowFinal, explainBreak, finalBlock } from './rpc/finality.ts'
@@ -115,12 +115,7 @@ async function* readTo(options: FollowOptions, parent: Header, final: number, wi
 }
 
 /** Reads one range, as wide as the nodes permit. */
-async function readRange(
-  options: FollowOptions,
-  parent: Pick<Header, 'number' | 'hash'>,
-  limit: number,
-  width: RangeWidth,
-): Promise<Segment> {
+async function readRange(options: FollowOptions, parent: Header, limit: number, width: RangeWidth): Promise<Segment> {
   const { rpc, logs } = options
   const first = await nextBlock(options, parent)
   const headers = await readToNextSecond(options, Math.min(parent.number + width.blocks, limit))
@@ -132,11 +127,7 @@ async function readRange(
 }
 
 /** Reads blocks one by one, up to the one before the final block; yields the blocks of one second together. */
-async function* readSingly(
-  options: FollowOptions,
-  parent: Pick<Header, 'number' | 'hash'>,
-  final: number,
-): AsyncGenerator<Segment> {
+async function* readSingly(options: FollowOptions, parent: Header, final: number): AsyncGenerator<Segment> {
   if (parent.number + 1 >= final) return
   let block = await nextBlock(options, parent)
   let blocks: Header[] = []
@@ -152,11 +143,16 @@ async function* readSingly(
   }
 }
 
-/** Reads the block after a final one, and verifies its parent hash. */
-async function nextBlock({ rpc, finality }: FollowOptions, parent: Pick<Header, 'number' | 'hash'>): Promise<Header> {
-  return blockBelowFinal(rpc, finality, parent.number + 1, (block) =>
+/**
+ * Reads the block after a final one, and verifies its parent hash.
+ * @throws {Contradiction} when its time is before that of its parent
+ */
+async function nextBlock({ rpc, finality }: FollowOptions, parent: Header): Promise<Header> {
+  const next = await blockBelowFinal(rpc, finality, parent.number + 1, (block) =>
     block.parentHash === parent.hash ? block : explainBreak(rpc, parent),
   )
+  requireTimeOrder(parent, next)
+  return next
 }
 
 /** Reads headers from a block on, up to the first one of a later second. */

@@ -4,7 +4,7 @@ import type { ChainConfig } from '../config.ts'
 import { Contradiction } from '../errors.ts'
 import type { Segment } from '../follow.ts'
 import { groupBy } from '../rpc/arrays.ts'
-import type { Header } from '../rpc/block.ts'
+import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import type { TimestampBlocks } from './timestamp-facts.ts'
 import { type ArrivalOptions, readArrivals } from '../positions/arrivals.ts'
 import { readCustodyMoves } from '../positions/custody.ts'
@@ -20,7 +20,10 @@ export interface SecondsOptions extends ArrivalOptions {
   readonly isApplied: IsApplied
 }
 
-/** Returns the seconds of a segment that have facts. */
+/**
+ * Returns the seconds of a segment that have facts.
+ * @throws {Contradiction} when logs are of another fork, or time goes back from one block to a later one
+ */
 export async function planSeconds(
   segment: Segment,
   options: SecondsOptions,
@@ -48,6 +51,8 @@ export async function planSeconds(
     if (header === undefined || header.hash === blockHash) continue
     throw new Contradiction(`block ${block} is ${header.hash}, ${blockHash} by the logs`)
   }
+  const inOrder = [...known.values()].sort((a, b) => a.number - b.number)
+  inOrder.slice(1).forEach((header, index) => requireTimeOrder(inOrder[index] as Header, header))
   const left = placed.flatMap(({ plan, header }): { plan: BlockPlan; header: Header }[] => {
     const rest = withoutApplied(plan, (vault) => isApplied(vault, header.ts))
     return rest === null ? [] : [{ plan: rest, header }]

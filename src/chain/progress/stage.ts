@@ -3,7 +3,7 @@ import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
 import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
 import { type ReaderOptions, readSeconds, type ResumePoint, type SecondFacts } from '../reader.ts'
-import type { Header } from '../rpc/block.ts'
+import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import type { LateVault, VaultFault } from './set-aside.ts'
 
@@ -30,8 +30,9 @@ export type OnFault = (vault: LateVault, fault: VaultFault) => void
 
 interface StageProgress {
   from: ResumePoint | null
-  /** The last second that was yielded. */
+  /** The last second that was yielded, and the first of its blocks. */
   lastTs: number
+  lastBlock: number
   /** The newest block that was read, with or without facts. */
   readTo: number
   /** Retries since that block was first read. */
@@ -50,7 +51,7 @@ export async function* readStage(
   onFault: OnFault,
   read = readSeconds,
 ): AsyncGenerator<StageSecond, void> {
-  const progress: StageProgress = { from, lastTs: -1, readTo: -1, rereads: 0, vaults }
+  const progress: StageProgress = { from, lastTs: -1, lastBlock: -1, readTo: -1, rereads: 0, vaults }
   while (progress.vaults.length > 0) {
     try {
       const isAtEnd = yield* readOn(options, progress, onFault, read)
@@ -84,10 +85,12 @@ async function* readOn(
     if (block > progress.readTo) Object.assign(progress, { readTo: block, rereads: 0 })
   }
   for await (const { start, facts, faults } of read({ ...options, config, onRead, readsSingly }, progress.from)) {
+    // A second is repeated after a fault, possibly from a later one of its blocks on.
+    if (start.number > progress.lastBlock) requireTimeOrder({ number: progress.lastBlock, ts: progress.lastTs }, start)
     if (start.ts <= progress.lastTs) continue
     leaveOut(faults, start, onFault)
     const vaults = progress.vaults.filter(({ address }) => !faults.has(address))
-    Object.assign(progress, { from: start, lastTs: start.ts, rereads: 0, vaults })
+    Object.assign(progress, { from: start, lastTs: start.ts, lastBlock: start.number, rereads: 0, vaults })
     yield { start, facts }
     if (faults.size > 0) return false
   }

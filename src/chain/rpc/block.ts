@@ -1,5 +1,5 @@
 import { type Hex, isHex } from 'viem'
-import { NodeFault } from '../errors.ts'
+import { Contradiction, NodeFault } from '../errors.ts'
 
 /** The fields of a block header that are used. */
 export interface Header {
@@ -10,6 +10,16 @@ export interface Header {
   readonly ts: number
   /** Bloom filter of the addresses and topics of the block's logs, 256 bytes. */
   readonly logsBloom: Hex
+}
+
+/**
+ * Requires that time does not go back from one block to a later one: facts before that of a vault's newest would be lost.
+ * @throws {Contradiction} when it does, because a node has stated a wrong time
+ */
+export function requireTimeOrder(earlier: Pick<Header, 'number' | 'ts'>, later: Pick<Header, 'number' | 'ts'>): void {
+  if (later.ts >= earlier.ts) return
+  const [before, after] = [earlier, later].map(({ number, ts }) => `block ${number} is of the time ${ts}`)
+  throw new Contradiction(`${before}, and ${after}`)
 }
 
 /** A log with its position in the chain. */

@@ -1,0 +1,82 @@
+import { type Address, hexToNumber, numberToHex } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, type Said } from './support/reading.ts'
+
+interface Block {
+  readonly number: `0x${string}`
+  readonly timestamp: `0x${string}`
+}
+
+describeOnChain('a reader of a node that states the wrong time of a block', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  let right: string[]
+  const deposits: number[] = []
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [, , alice] = chain.accounts as [Address, Address, Address]
+    vault = await openVault(chain, protocol, protocol.usdc)
+    for (let round = 0; round < 10; round++) {
+      await chain.block(vault.deposit(alice, usdc(20)))
+      deposits.push(await chain.head())
+      await chain.block(vault.withdraw(alice, usdc(1)))
+      await chain.mine(round === 5 ? 60 : 3)
+    }
+    right = await linesOf(jsonOf(chain.url))
+    expect(right.filter((line) => line.includes('"deposit"'))).toHaveLength(10)
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  const jsonOf = (url: string) => chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
+
+  /** Reads from a node that states another time for the block of a deposit, in its first answers about that block. */
+  async function readWith(deposit: number, seconds: number, wrongAnswers: number, said: Said[]): Promise<string[]> {
+    let answers = 0
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
+      const block = answer.result as Block
+      if (hexToNumber(block.number) !== deposits[deposit] || ++answers > wrongAnswers) return answer
+      return { result: { ...block, timestamp: numberToHex(hexToNumber(block.timestamp) + seconds) } }
+    })
+    try {
+      return await linesOf(jsonOf(proxy.url), said)
+    } finally {
+      expect(answers).toBeGreaterThan(0)
+      await proxy.close()
+    }
+  }
+
+  test.each([
+    ['an old block, which is later', 2, 200],
+    ['an old block, which is earlier', 2, -200],
+    ['one of the newest blocks, which is later', 8, 200],
+    ['one of the newest blocks, which is earlier', 8, -200],
+  ])('once, of %s, reads it again, and loses no fact', async (_name, deposit, seconds) => {
+    const said: Said[] = []
+    expect(await readWith(deposit, seconds, 1, said)).toEqual(right)
+    const warnings = said
+      .filter(({ level }) => level !== 'info')
+      .map(({ message, facts }) => [message, facts['reason']])
+    const reason = expect.stringMatching(/^block \d+ is of the time \d+, and block \d+ is of the time \d+$/) as string
+    expect(warnings).toEqual([['The chain is read again', reason]])
+  })
+
+  test.each([
+    ['later', 200],
+    ['earlier', -200],
+  ])('always, which is %s, ends with the numbers and times of the blocks', async (_name, seconds) => {
+    const said: Said[] = []
+    await expect(readWith(8, seconds, Infinity, said)).rejects.toThrow(
+      /block \d+ is of the time \d+, and block \d+ is of the time \d+$/,
+    )
+  })
+})
