@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
+import { unreadableTables } from '../database/permissions.ts'
 import { missingMigrations } from '../database/prisma/migrations.ts'
 import { probeMilliseconds } from '../limits.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
@@ -19,7 +20,7 @@ export interface ReadinessOptions {
 }
 
 /**
- * Creates the readiness check: the database answers and has all migrations, a replica's data is new enough, no feed
+ * Creates the readiness check: the database answers, has all migrations and may be read, a replica's data is new enough, no feed
  * ended with an error, and no feed waits for its file or its chain.
  */
 export function createReadiness(database: Database, options: ReadinessOptions = {}): Readiness {
@@ -68,7 +69,9 @@ async function reasonOf(database: Database, signal: AbortSignal): Promise<string
   if (problem !== null) return problem
   try {
     const missing = await missingMigrations(database, signal)
-    return missing.length === 0 ? null : `The database lacks ${missing.length} of the migrations.`
+    if (missing.length > 0) return `The database lacks ${missing.length} of the migrations.`
+    const unreadable = await unreadableTables(database, signal)
+    return unreadable.length === 0 ? null : `The role of the database may not read ${unreadable.length} of its tables.`
   } catch {
     return 'The database is not reachable.'
   }

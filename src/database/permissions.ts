@@ -1,12 +1,24 @@
+import type { Cancellation } from './cancellation.ts'
 import type { Database } from './database.ts'
 import { permissionDenial } from './driver-errors.ts'
 import { DatabaseRefused } from './errors.ts'
+import { Prisma } from './prisma/generated/client/client.ts'
+
+const tables = Object.values(Prisma.ModelName).map((model) => model.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase())
 
 /** Returns whether the server rejects writes of this role: a standby, or one that is read-only by configuration. */
 export async function isReadOnly({ prisma }: Pick<Database, 'prisma'>): Promise<boolean> {
   const text = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`
   const [answer] = await prisma.$queryRawUnsafe<{ isReadOnly: boolean }[]>(text)
   return answer?.isReadOnly === true
+}
+
+/** Returns the names of the tables that this role may not read, such as one that a migration of another role has added. */
+export async function unreadableTables(database: Pick<Database, 'query'>, signal?: Cancellation): Promise<string[]> {
+  const text = `select name from unnest($1::text[]) as list(name)
+    where not has_any_column_privilege(to_regclass(name), 'SELECT')`
+  const found = await database.query<{ name: string }>({ name: 'unreadable_tables', text }, [tables], signal)
+  return found.map(({ name }) => name)
 }
 
 /** Returns an error that explains why migrations cannot be applied to a read-only server, and the remedy. */

@@ -4,6 +4,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { monitorFeeds } from '../../../src/cli/feed-conditions.ts'
 import { createReadiness } from '../../../src/cli/readiness.ts'
 import type { Database } from '../../../src/database/database.ts'
+import { migrate } from '../../../src/database/prisma/migrations.ts'
 import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
 import { BadFact, UnreadableFeed } from '../../../src/feed/errors.ts'
 import {
@@ -79,6 +80,29 @@ describe('not ready is a gateway', () => {
     await gone.close()
     expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail: 'The database is not reachable.' })
     expect((await gateway.get('/health')).status).toBe(200)
+  })
+
+  test.runIf(postgresUrl !== undefined)('whose role may not read a table', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const owning = await openPostgreSql(url, 2)
+    await migrate(owning)
+    const role = `reader_${new URL(url).pathname.slice(1)}`
+    const sql = (text: string): Promise<unknown> => owning.prisma.$executeRawUnsafe(text)
+    await sql(`create role ${role} login`)
+    const reading = await openPostgreSql(Object.assign(new URL(url), { username: role }).href, 2)
+    try {
+      await sql(`grant select on all tables in schema public to ${role}`)
+      expect((await readyOn(reading)).status).toBe(200)
+      await sql(`revoke select on equity_point, data_head from ${role}`)
+      expect(await notReady(await readyOn(reading))).toMatchObject({
+        detail: 'The role of the database may not read 2 of its tables.',
+      })
+    } finally {
+      await reading.close()
+      await sql(`drop owned by ${role}`)
+      await sql(`drop role ${role}`)
+      await owning.close()
+    }
   })
 
   test('whose database does not answer, which it says in time and asks once for all who wait', async () => {
