@@ -6,7 +6,7 @@ import { readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { closeAtEnd, closeSeconds, withinSeconds } from './cli/commands/close.ts'
 import { runIngest } from './cli/commands/ingest.ts'
-import { hasSufficientMessage, isUsageError } from './cli/start-errors.ts'
+import { hasSufficientMessage, isUsageError, sufficientMessage } from './cli/start-errors.ts'
 import { onStopSignal } from './cli/stop-signals.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
 import { sharedOutput } from './cli/shared-output.ts'
@@ -58,7 +58,7 @@ try {
 } catch (error) {
   if (isStoppedStart(error)) endStart()
   process.exitCode = isUsageError(error) ? 2 : 1
-  console.error(hasSufficientMessage(error) ? error.message : maskSecrets(inspect(error), secrets))
+  console.error(hasSufficientMessage(error) ? sufficientMessage(error) : maskSecrets(inspect(error), secrets))
   // Forces the exit: a failed worker is kept alive by its IPC channel, and a gateway by work that did not finish in
   // time.
   if (gateway.isStarted) process.exit()

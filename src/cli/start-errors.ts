@@ -31,3 +31,10 @@ export function hasSufficientMessage(error: unknown): error is Error {
   ]
   return error instanceof ChainError || sufficient.some((kind) => error instanceof kind)
 }
+
+/** Returns the message of such an error, with the reason for which a database that is read does not answer. */
+export function sufficientMessage(error: Error): string {
+  if (!(error instanceof DatabaseUnavailable) || !(error.cause instanceof Error)) return error.message
+  const { message } = error.cause
+  return error.message.includes(message) ? error.message : `${error.message} ${message}`
+}

@@ -48,11 +48,14 @@ function rejectedMessage(host: string, reason: string): string {
  */
 const timeLimits: readonly string[] = ['57P05', '25P03', '25P04']
 
-/** Returns the message of an outage that the server itself explains; undefined for others. */
-function reasonOf(host: string, code: string | undefined, reason: string): string | undefined {
-  if (code === undefined) return undefined
-  if (rejections.includes(code)) return rejectedMessage(host, reason)
-  return timeLimits.includes(code) ? `PostgreSQL at ${host} has ended the session: ${reason}.` : undefined
+/** Returns the message of an outage, for operators: names the server, and its reason or that of the driver. */
+function outageMessage(host: string, error: unknown): string {
+  const { code, message } = answerOf(error)
+  if (code !== undefined && rejections.includes(code)) return rejectedMessage(host, message)
+  if (code !== undefined && timeLimits.includes(code)) return `PostgreSQL at ${host} has ended the session: ${message}.`
+  // A refused connection to several addresses of one host name has a code but no message.
+  const reason = message === '' ? String((error as { code?: unknown }).code) : message
+  return `PostgreSQL at ${host} does not answer now: ${reason}.`
 }
 
 const diskFull = '53100'
@@ -108,17 +111,16 @@ export function classifyServerError(host: string): ToOutage {
   const classifySpace = classifySpaceError(`at ${host}`)
   return (error) => {
     if (isOutage(error) || error instanceof DatabaseRefused) return error
-    const { code, severity, message } = answerOf(error)
-    if (isUnavailable({ code, severity })) {
-      return new DatabaseUnavailable(error, reasonOf(host, code, message))
-    }
+    const { code, severity } = answerOf(error)
+    const unavailable = (): Error => new DatabaseUnavailable(error, outageMessage(host, error))
+    if (isUnavailable({ code, severity })) return unavailable()
     const refusal = permissionDenial(error)
     // After a failover an old connection may lead to a standby: it is discarded, and the next connection may find the
     // primary.
     if (refusal?.isReadOnly === true) return new DatabaseReadOnly(host, error)
     if (refusal !== null)
       return new DatabaseRefused(`PostgreSQL at ${host} refuses: ${refusal.reason}. ${grant}`, error)
-    return isConnectionError(error) ? new DatabaseUnavailable(error) : classifySpace(error)
+    return isConnectionError(error) ? unavailable() : classifySpace(error)
   }
 }
 

@@ -59,7 +59,10 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     ['the way to the server is closed', () => proxy.close()],
     ['the server ends it', () => onServer(`${endSessions} and state = 'idle in transaction'`)],
   ])('fails a transaction where %s, without partial writes', async (_what, happens) => {
-    await expect(interrupted(happens)).rejects.toBeInstanceOf(DatabaseUnavailable)
+    const failed = await interrupted(happens).catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(DatabaseUnavailable)
+    const named = expect.stringMatching(`^PostgreSQL at ${new URL(proxy.url).host} does not answer now: .+`) as string
+    expect(failed).toMatchObject({ message: named })
     await proxy.open()
     expect([await saved('a'), await saved('b')]).toEqual([null, null])
     await interrupted(() => undefined)
