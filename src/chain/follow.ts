@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Header, type ChainLog, requireTimeOrder } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
 import { FinalBlockMissing } from './errors.ts'
-import { blockBelowFinal, explainBreak, finalBlock } from './rpc/finality.ts'
+import { blockBelowFinal, breakExplainer, finalBlock } from './rpc/finality.ts'
 import { WrongFinals } from './rpc/newest/wrong-finals.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import type { LogSource } from './log-source.ts'
@@ -148,8 +148,9 @@ async function* readSingly(options: FollowOptions, parent: Header, final: number
  * @throws {Contradiction} when its time is before that of its parent
  */
 async function nextBlock({ rpc, finality }: FollowOptions, parent: Header): Promise<Header> {
+  const explainBreak = breakExplainer(rpc, parent)
   const next = await blockBelowFinal(rpc, finality, parent.number + 1, (block) =>
-    block.parentHash === parent.hash ? block : explainBreak(rpc, parent),
+    block.parentHash === parent.hash ? block : explainBreak(),
   )
   requireTimeOrder(parent, next)
   return next

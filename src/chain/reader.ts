@@ -4,7 +4,7 @@ import { emptyConfirmations } from './rpc/contract-existence.ts'
 import { checkHoldings } from './positions/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
 import { timestampFacts, type TimestampBlocks, type TimestampFacts } from './facts/timestamp-facts.ts'
-import { explainBreak } from './rpc/finality.ts'
+import { breakExplainer } from './rpc/finality.ts'
 import { awaitFinal, followChain } from './follow.ts'
 import { createLogSource } from './log-source.ts'
 import { type IsApplied, planSeconds } from './facts/plan-seconds.ts'
@@ -98,12 +98,13 @@ async function readSecond(second: TimestampBlocks, options: ReaderOptions): Prom
  * from.
  */
 function parentOf(rpc: Rpc, start: ResumePoint | null, firstBlock: number): Promise<Header> {
+  if (start === null) return rpc.ask((node) => node.block(firstBlock - 1))
+  const explainBreak = breakExplainer(rpc, start)
   return rpc.ask(async (node) => {
-    if (start === null) return node.block(firstBlock - 1)
     const block = await node.block(start.number)
-    if (block.hash !== start.hash) await explainBreak(rpc, start)
+    if (block.hash !== start.hash) await explainBreak()
     const parent = await node.block(start.number - 1)
-    return parent.hash === block.parentHash ? parent : explainBreak(rpc, start)
+    return parent.hash === block.parentHash ? parent : explainBreak()
   })
 }
 

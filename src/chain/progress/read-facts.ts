@@ -5,7 +5,7 @@ import type { VaultConfig } from '../config.ts'
 import { ChainUnreadable, FactRefused, NoVaultLeft } from '../errors.ts'
 import type { ReaderOptions, ResumePoint } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
-import { explainBreak, finalBlock } from '../rpc/finality.ts'
+import { breakExplainer, finalBlock } from '../rpc/finality.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { ChainProgress } from './chain-position.ts'
 import type { LateVault, SetAsideVault } from './set-aside.ts'
@@ -146,12 +146,13 @@ class AsideVaults {
  * @throws {ChainDiverged} when the chain does not contain that block any more
  */
 function firstOfSecond(rpc: Rpc, block: ResumePoint): Promise<Header> {
+  const explainBreak = breakExplainer(rpc, block)
   return rpc.ask(async (node) => {
     let first = await node.block(block.number)
-    if (first.hash !== block.hash) await explainBreak(rpc, block)
+    if (first.hash !== block.hash) await explainBreak()
     while (first.number > 0) {
       const before = await node.block(first.number - 1)
-      if (before.hash !== first.parentHash) await explainBreak(rpc, block)
+      if (before.hash !== first.parentHash) await explainBreak()
       if (before.ts !== first.ts) break
       first = before
     }

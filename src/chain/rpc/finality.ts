@@ -87,22 +87,35 @@ export async function blockBelowFinal(
 }
 
 /**
- * Determines why a block does not follow a final one: a node may be wrong or lag.
- * @throws {ChainDiverged} when all nodes that answer report repeatedly that the final block was reorganised
+ * Returns a function that determines why a block does not follow a final one: a node may be wrong, lag, or be on another
+ * fork. A node that does not answer may have the final block: without it, the final block counts as reorganised only once
+ * the others have contradicted it for as long as errors of unknown cause take to count as lasting.
+ * @throws {ChainDiverged} from that function, when all nodes that answer report repeatedly that the block was reorganised
  * @throws {WrongChain} when one of the nodes serves another chain now
  * @throws {NodeFault} otherwise
  */
-export async function explainBreak(rpc: Rpc, final: Pick<Header, 'number' | 'hash'>): Promise<never> {
-  let canonicalHash = ''
-  for (let round = 0; round < breakConfirmations; round++) {
-    const answers = await Promise.allSettled(rpc.nodes.map((node) => node.block(final.number)))
-    const hashes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
-    if (hashes.length === 0 || hashes.includes(final.hash)) {
-      throw new NodeFault(`gave a block that doesn't follow on block ${final.number}, ${final.hash}`)
+export function breakExplainer(rpc: Rpc, final: Pick<Header, 'number' | 'hash'>): () => Promise<never> {
+  let since: number | null = null
+  return async () => {
+    since ??= performance.now()
+    let canonicalHash = ''
+    let isUnanimous = true
+    for (let round = 0; round < breakConfirmations; round++) {
+      const answers = await Promise.allSettled(rpc.nodes.map((node) => node.block(final.number)))
+      const hashes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
+      if (hashes.length === 0 || hashes.includes(final.hash)) {
+        throw new NodeFault(`gave a block that doesn't follow on block ${final.number}, ${final.hash}`)
+      }
+      isUnanimous &&= hashes.length === rpc.nodes.length
+      canonicalHash = hashes[0] as string
+      await wait(pauseMilliseconds)
     }
-    canonicalHash = hashes[0] as string
-    await wait(pauseMilliseconds)
+    if (!isUnanimous && performance.now() - since < rpc.faultTimes.unexplainedReportedAfter) {
+      throw new NodeFault(
+        `gave a block that doesn't follow on block ${final.number}, ${final.hash}, and another node is away`,
+      )
+    }
+    await rpc.checkChain()
+    throw new ChainDiverged(final.number, final.hash, canonicalHash)
   }
-  await rpc.checkChain()
-  throw new ChainDiverged(final.number, final.hash, canonicalHash)
 }

@@ -1,0 +1,74 @@
+import { type Address, hexToNumber } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ChainDiverged } from '../../src/chain/errors.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type Meddle, startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, type Said, shortFaultTimes } from './support/reading.ts'
+
+/** More requests than are made to find out whether a final block was reorganised. */
+const awayForRequests = 25
+const odd = `0x${'7'.repeat(64)}`
+
+describeOnChain('a reader of two nodes, of which one is on another fork', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  let right: string[]
+  let firstOdd: number
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [, , alice] = chain.accounts as [Address, Address, Address]
+    vault = await openVault(chain, protocol, protocol.usdc)
+    for (let round = 0; round < 6; round++) await chain.block(vault.deposit(alice, usdc(20)))
+    firstOdd = await chain.head()
+    for (let round = 0; round < 6; round++) await chain.block(vault.deposit(alice, usdc(20)))
+    await chain.mine(4)
+    right = await linesOf(jsonOf(chain.url))
+    expect(right.filter((line) => line.includes('"deposit"'))).toHaveLength(12)
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  const jsonOf = (...urls: readonly string[]) =>
+    chainJson(urls, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
+
+  /** Reads from a node on another fork, and one that is away for some requests once the former tells of its fork. */
+  async function readWhileAway(requests: number, said: Said[], times?: typeof shortFaultTimes): Promise<string[]> {
+    let dropped: number | null = null
+    const forked: Meddle = async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
+      const block = answer.result as { readonly number: `0x${string}` }
+      if (hexToNumber(block.number) < firstOdd) return answer
+      // Which block is final is told first.
+      if (hexToNumber(block.number) === firstOdd + 1) dropped ??= 0
+      return { result: { ...block, hash: odd, parentHash: odd } }
+    }
+    const away: Meddle = (_, pass) => {
+      if (dropped === null || dropped >= requests) return pass()
+      dropped++
+      return Promise.resolve('drop')
+    }
+    const proxies = [await startProxy(chain.url, away), await startProxy(chain.url, forked)]
+    try {
+      return await linesOf(jsonOf(...proxies.map(({ url }) => url)), said, times)
+    } finally {
+      expect(dropped).toBeGreaterThanOrEqual(Math.min(requests, 10))
+      await Promise.all(proxies.map((proxy) => proxy.close()))
+    }
+  }
+
+  test('waits for the other one while that is away, and takes the fork for no reorganisation', async () => {
+    const said: Said[] = []
+    expect(await readWhileAway(awayForRequests, said)).toEqual(right)
+    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  test('stops where the other one stays away', async () => {
+    await expect(readWhileAway(Infinity, [], shortFaultTimes)).rejects.toThrow(ChainDiverged)
+  })
+})
