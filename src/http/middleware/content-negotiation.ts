@@ -13,7 +13,7 @@ export function prefersHtml(accept: string | null): boolean {
   if (accept === null || !/html/i.test(accept)) return false
   const accepted = parse(accept)
   const html = qualityOf(accepted, ['text/html'])
-  return html > 0 && html >= qualityOf(accepted, jsonTypes)
+  return html > 0 && html >= qualityOf(accepted, jsonTypes) && html >= jsonWildcardQuality(accepted, jsonTypes)
 }
 
 /** Returns whether a client accepts a stream of server-sent events by name, with any weight but 0. */
@@ -21,12 +21,13 @@ export function acceptsEvents(accept: string): boolean {
   return /text\/event-stream/i.test(accept) && preferredType(accept, ['text/event-stream']) !== null
 }
 
-/** Returns whether a client accepts CSV by name, with more weight than JSON. */
+/** Returns whether a client accepts CSV by name, with more weight than JSON; with the same weight, if only a wildcard accepts JSON. */
 export function prefersCsv(accept: string | null): boolean {
   // Most clients don't: their headers need no parsing.
-  return (
-    accept !== null && /csv/i.test(accept) && preferredType(accept, ['application/json', 'text/csv']) === 'text/csv'
-  )
+  if (accept === null || !/csv/i.test(accept)) return false
+  const accepted = parse(accept)
+  const csv = qualityOf(accepted, ['text/csv'])
+  return csv > qualityOf(accepted, ['application/json']) && csv >= jsonWildcardQuality(accepted, ['application/json'])
 }
 
 /**
@@ -63,9 +64,19 @@ export function isRefused(accept: string, type: string): boolean {
   return accept.includes(';') && parse(accept).some(({ range, quality }) => quality === 0 && range === type)
 }
 
+/** Returns the greatest weight with which one of the types is named; 0 if none is. */
 function qualityOf(accepted: readonly Accepted[], types: readonly string[]): number {
-  const named = accepted.filter(({ range }) => types.includes(range.split(';', 1)[0] ?? ''))
-  return Math.max(0, ...named.map(({ quality }) => quality))
+  return Math.max(0, ...named(accepted, types).map(({ quality }) => quality))
+}
+
+/** Returns the weight of the most specific wildcard that accepts JSON; 0 if JSON is named, which takes precedence (RFC 9110, section 12.5.1). */
+function jsonWildcardQuality(accepted: readonly Accepted[], types: readonly string[]): number {
+  if (named(accepted, types).length > 0) return 0
+  return qualityOf(accepted, named(accepted, ['application/*']).length > 0 ? ['application/*'] : ['*/*'])
+}
+
+function named(accepted: readonly Accepted[], types: readonly string[]): Accepted[] {
+  return accepted.filter(({ range }) => types.includes(range.split(';', 1)[0] ?? ''))
 }
 
 /** Parses an Accept header; ranges beyond the limit `acceptedTypes`, and their parameters beyond `acceptedParameters`, are ignored. */

@@ -63,6 +63,18 @@ test.each([
   expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([status, type])
 })
 
+test.each([
+  ['text/html, */*', 'text/html'],
+  ['text/html;q=0.5, */*', 'application/json'],
+  ['text/html;q=0.5, application/json;q=0.5, */*', 'text/html'],
+])(
+  'HTML is sent to a client that gives it at least the weight of JSON, by a wildcard too: %s',
+  async (accept, type) => {
+    const answer = await gateway.get(path, { headers: { accept } })
+    expect(answer.headers.get('content-type')?.split(';')[0]).toBe(type)
+  },
+)
+
 test.each(['text/event-stream;q=0', 'text/event-stream;q=0.0, text/html;q=0'])(
   'events of the weight 0 are not sent: %s',
   async (accept) => {
