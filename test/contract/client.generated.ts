@@ -591,7 +591,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The bytes received are not HTTP/1.1. The address or a parameter is invalid. Min-Data-Version is not the value of a Data-Version header. */
+        /** @description The bytes received are not HTTP/1.1, or the header Host is missing, repeated or names no host. The address or a parameter is invalid. Min-Data-Version is not the value of a Data-Version header. */
         BadRequestOrBadParameterOrBadDataVersion: {
             headers: {
                 /**
@@ -989,7 +989,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The bytes received are not HTTP/1.1. Min-Data-Version is not the value of a Data-Version header. */
+        /** @description The bytes received are not HTTP/1.1, or the header Host is missing, repeated or names no host. Min-Data-Version is not the value of a Data-Version header. */
         BadRequestOrBadDataVersion: {
             headers: {
                 /**

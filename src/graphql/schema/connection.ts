@@ -99,12 +99,14 @@ const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
     }),
     startCursor: t.string({
       nullable: true,
-      description: 'Cursor of the first edge; null on an empty page.',
+      description:
+        'Cursor of the first edge; null on an empty page. If the search for matching vaults ended before a backward page was full, the cursor of its end, also on an empty page.',
       resolve: (page) => cursorAt(page, 'start'),
     }),
     endCursor: t.string({
       nullable: true,
-      description: 'Cursor of the last edge: give it as `after` for the next page. Null on an empty page.',
+      description:
+        'Cursor of the last edge: give it as `after` for the next page; null on an empty page. If the search for matching vaults ended before a forward page was full, the cursor of its end, also on an empty page.',
       resolve: (page) => cursorAt(page, 'end'),
     }),
   }),

@@ -36,7 +36,7 @@ const ofStreams: Refusal['isOf'] = ({ path }) => path.startsWith('/live/')
 /** Documentation of each kind of problem, by code. */
 export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   BAD_REQUEST: {
-    when: 'The bytes received are not HTTP/1.1.',
+    when: 'The bytes received are not HTTP/1.1, or the header Host is missing, repeated or names no host.',
     isOf: all,
     by: 'connection',
     headers: {},
