@@ -13,6 +13,7 @@ import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './supp
 import { chainJson, linesOf, optionsOf, type Said, shortFaultTimes } from './support/reading.ts'
 
 const tooMany = 'query returned more than 10000 results'
+const tooManyRequested = 'Too many logs requested. Max logs per response is 20000.'
 const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
 
 interface LogRequest {
@@ -128,22 +129,26 @@ describeOnChain('a reader of nodes with odd ways', () => {
   })
 
   test.each([
-    ['of blocks', 0, 4],
-    ['of blocks and ranges', Infinity, 6],
-  ])('that refuse all lists of logs %s reads the blocks from their receipts', async (_name, maxRefused, least) => {
-    const receipts = new Set<unknown>()
-    meddle = async (request, pass) => {
-      if (request.method === 'eth_getBlockReceipts') receipts.add(request.params[0])
-      const answer = await pass()
-      const isRefused = request.method === 'eth_getLogs' && widthOf(request) <= maxRefused
-      if (!isRefused || !('result' in answer) || (answer.result as Log[]).length === 0) return answer
-      return { error: { code: -32_005, message: tooMany } }
-    }
-    const said: Said[] = []
-    expect(await linesOf(jsonOf(proxy.url), said, shortFaultTimes)).toEqual(right)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
-    expect(receipts.size).toBeGreaterThanOrEqual(least)
-  })
+    ['of blocks', 0, 4, tooMany],
+    ['of blocks and ranges', Infinity, 6, tooMany],
+    ['of blocks and ranges, in the words of Nethermind', Infinity, 6, tooManyRequested],
+  ])(
+    'that refuse all lists of logs %s reads the blocks from their receipts',
+    async (_name, maxRefused, least, message) => {
+      const receipts = new Set<unknown>()
+      meddle = async (request, pass) => {
+        if (request.method === 'eth_getBlockReceipts') receipts.add(request.params[0])
+        const answer = await pass()
+        const isRefused = request.method === 'eth_getLogs' && widthOf(request) <= maxRefused
+        if (!isRefused || !('result' in answer) || (answer.result as Log[]).length === 0) return answer
+        return { error: { code: -32_005, message } }
+      }
+      const said: Said[] = []
+      expect(await linesOf(jsonOf(proxy.url), said, shortFaultTimes)).toEqual(right)
+      expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+      expect(receipts.size).toBeGreaterThanOrEqual(least)
+    },
+  )
 
   test('that refuse a list of logs have in their receipts the logs that match the filter', async () => {
     meddle = (request, pass) =>

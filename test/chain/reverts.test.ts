@@ -1,7 +1,7 @@
 import { RpcRequestError } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { RequestFailed } from '../../src/chain/errors.ts'
-import { isRevert } from '../../src/chain/rpc/faults.ts'
+import { isRefusedForNumber, isRevert } from '../../src/chain/rpc/faults.ts'
 
 function answeredWith(message: string, code = -32_000): RequestFailed {
   const cause = new RpcRequestError({ body: {}, error: { code, message }, url: 'http://node' })
@@ -44,4 +44,32 @@ describe('a failed call', () => {
   ])('was not executed where the answer is the error %s', (message) => {
     expect(isRevert(answeredWith(message))).toBe(false)
   })
+})
+
+describe('a request for logs', () => {
+  test.each([
+    // Infura and others
+    'query returned more than 10000 results',
+    // Alchemy
+    'Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range',
+    // reth
+    'query exceeds max results 20000, retry with the range 1-2',
+    // Nethermind
+    'Too many logs requested. Max logs per response is 20000.',
+    // Erigon
+    'query returns too many logs, narrow your filter: 20000',
+    // Conduit
+    'logs matched by query exceeds limit of 10000',
+    'query exceeds max logs per response (20000)',
+    'backend response too large',
+  ])('was refused for their number where the answer is the error %s', (message) => {
+    expect(isRefusedForNumber(answeredWith(message, -32_005))).toBe(true)
+  })
+
+  test.each(['too many requests', 'daily request count exceeded, request rate limited', 'limit exceeded'])(
+    'was not refused for their number where the answer is the error %s',
+    (message) => {
+      expect(isRefusedForNumber(answeredWith(message, -32_005))).toBe(false)
+    },
+  )
 })

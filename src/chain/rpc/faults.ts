@@ -99,9 +99,12 @@ const revertText =
 const haltText =
   /^(?:stack limit reached \d+ \(\d+\)|gas uint64 overflow|return data out of bounds|write protection|out of (?:stack|bounds)|illegal state change|precompile error|bad(?:instruction|jumpdestination)|(?:staticcall|access)violation)$/i
 
-/** Errors for too many or too large logs; some providers use the code of a rate limit. */
+/**
+ * Errors for too many or too large logs; some providers use the code of a rate limit.
+ * @see Nethermind, EthRpcModule.cs, MaxLogsPerResponse; Erigon, --rpc.logs.maxresults; reth, EthFilterError
+ */
 const tooManyLogsText =
-  /more than \d+ (results|logs)|exceeds? max(imum)? results|response size (is )?(exceed|too)|response (is )?too (big|large)/i
+  /more than \d+ (results|logs)|exceeds? (the )?max(imum)? (results|logs)|(logs|results) matched by query exceed|too many (results|logs)|response size (is )?(exceed|too)|response (is )?too (big|large)/i
 
 /** Errors of clients that stop a call after some seconds, and of gateways that time out. */
 const tooSlowText =

@@ -3,7 +3,7 @@ import { numberToHex, type RpcError } from 'viem'
 import { type ChainLog, keyOfLog, sortLogs } from './block.ts'
 import { readMatchingLogs } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
-import { findTooLong } from './faults.ts'
+import { findTooLong, isRefusedForNumber } from './faults.ts'
 import { readSingly } from './newest/single-blocks.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
@@ -62,7 +62,8 @@ export class RangeWidth {
     const half = Math.floor(requested / 2)
     const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
     this.blocks = Math.max(1, Math.min(advised, this.blocks))
-    const isRefused = (advice.shouldRetry || findTooLong(error) !== null) && !String(error).includes(outageText)
+    const isTooMuch = isRefusedForNumber(error) || findTooLong(error) !== null
+    const isRefused = (advice.shouldRetry || isTooMuch) && !String(error).includes(outageText)
     // An unusual width may fail with any text, reach blocks whose logs are pruned, or time out.
     if (!isRefused && requested <= maxBlocks) return false
     this.#ceiling = this.blocks
