@@ -268,9 +268,10 @@ describeOnChain('positions that come to a vault', () => {
     )
     await chain.mine(12)
     const proxy = await startProxy(chain.url, async (request, pass) => {
-      const [{ fromBlock } = {}] = request.params as { fromBlock?: Hex }[]
-      const isPruned = request.method === 'eth_getLogs' && fromBlock !== undefined && Number(fromBlock) <= pruned
-      return isPruned ? { error: { code: 4444, message: 'pruned history unavailable' } } : pass()
+      if (request.method !== 'eth_getLogs') return pass()
+      const [{ fromBlock, blockHash } = {}] = request.params as { fromBlock?: Hex; blockHash?: Hex }[]
+      const from = blockHash === undefined ? fromBlock : (await chain.client.getBlock({ blockHash })).number
+      return Number(from) <= pruned ? { error: { code: 4444, message: 'pruned history unavailable' } } : pass()
     })
     const said: Said[] = []
     const json = { ...jsonOf(...vaults), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
