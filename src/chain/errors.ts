@@ -117,7 +117,9 @@ export class VaultsLeftOut extends ChainError {
 /** Logs that contradict the contracts even after repeated reads, of the chain or of one vault. */
 export class LogsIncomplete extends ChainError {
   constructor(problem: string) {
-    super(`The nodes leave logs out, or a contract does not log all that it does: ${problem}`)
+    super(
+      `Answers of the nodes lack logs or contradict each other, or a contract does not log all that it does: ${problem}`,
+    )
   }
 }
 

@@ -300,7 +300,7 @@ describeOnChain('a reader of nodes with odd ways', () => {
       {
         level: 'error',
         message: expect.stringMatching(
-          /^A vault is set aside: The nodes leave logs out, or a contract does not log all that it does: /,
+          /^A vault is set aside: Answers of the nodes lack logs or contradict each other, or a contract does not log all that it does: /,
         ) as string,
         facts: { vault: holding.address, block: expect.any(Number) as number },
       },
