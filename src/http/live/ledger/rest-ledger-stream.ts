@@ -6,7 +6,7 @@ import type { TextResponse } from '../../../rest/text-response.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { Handler } from '../../middleware.ts'
-import { refuse } from '../../refuse.ts'
+import { overloaded, refuse } from '../../refuse.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { liveSender } from '../responses/evaluation/evaluate.ts'
@@ -87,7 +87,7 @@ function parametersOf(query: URLSearchParams): LedgerParameters | { readonly ref
  * value that it can refuse is an address with a wrong checksum.
  */
 function toProblem({ body, status }: TextResponse): TextResponse {
-  if (status === 503) return problem('OVERLOADED', 'Too many requests are waiting. Try again later.')
+  if (status === 503) return overloaded()
   const { errors } = JSON.parse(body) as { readonly errors: readonly { readonly message: string }[] }
   const message = errors[0]?.message ?? ''
   if (status >= 500) return problem('INTERNAL', message)

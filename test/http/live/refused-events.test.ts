@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { AdmissionQueueFull } from '../../../src/graphql/execution/admission/admission-control.ts'
+import { createExecutor } from '../../../src/graphql/execution/executor.ts'
+import { schema } from '../../../src/graphql/schema/schema.ts'
+import { restLedgerStream } from '../../../src/http/live/ledger/rest-ledger-stream.ts'
+import { liveOperations } from '../../../src/http/live/operations/live-operations.ts'
+import type { Exchange } from '../../../src/http/middleware.ts'
+import { defaultQueryLimits } from '../../../src/limits.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
+
+const unused = (): never => {
+  throw new Error('Nothing is run or reported.')
+}
+
+test('a stream of rows that admission control refuses says when to try again', async () => {
+  const admission = { run: unused, pause: unused, prepare: () => Promise.reject(new AdmissionQueueFull(1)) }
+  const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
+  const slot = { release: () => undefined }
+  const stream = restLedgerStream({
+    operations: liveOperations(executor, liveLimits, unused),
+    connections: { admit: () => slot } as unknown as Parameters<typeof restLedgerStream>[0]['connections'],
+    createLedgerStream: unused,
+  })
+  const response = await stream({
+    request: { method: 'GET', path: '/live/events', query: new URLSearchParams() },
+    sender: 'one',
+    onDisconnect: () => undefined,
+    trace: { report: unused },
+  } as unknown as Exchange)
+  expect(response).toMatchObject({ status: 503, headers: { 'retry-after': '2' } })
+})
