@@ -67,10 +67,10 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const checked = await operations.checkSubscription(sent.query, sent, exchange)
     if (checked === null) return pass()
     if ('status' in checked) return new EncodedResponse(checked)
-    sent.keep()
     if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > limits.characters) {
       return problem('BODY_TOO_LARGE', `A subscription has at most ${limits.characters} characters.`)
     }
+    sent.keep()
     const release = operations.documents.keep(exchange.sender, checked.prepared)
     if (release === null) return noRoom()
     opening.slot.onRelease(release)
