@@ -29,8 +29,16 @@ function canonicalFact(fact: Fact): string {
   return canonical(fact.kind === 'vault' ? { ...fact, chainId: undefined } : fact)
 }
 
+type MarkPosition = MarkFact['positions'][number]
+
+/** `Value`, or never where it has other keys: without a key in its digest, a fact that differs in it would count as known. */
+type OnlyWith<Key, Value> = Exclude<keyof Value, Key> extends never ? Value : never
+type MarkKey = 'kind' | 'ts' | 'vault' | 'valueUsd' | 'prices' | 'positions' | 'fees' | 'highWaterValueUsd'
+type PositionKey = 'id' | 'pool' | 'range' | 'ticks' | 'pendingRewardsUsd'
+
 /** Returns the same text as `canonical`, in a quarter of the time: nearly all facts are marks. */
-function canonicalMark({ ts, vault, valueUsd, prices, positions, fees, highWaterValueUsd }: MarkFact): string {
+function canonicalMark(mark: OnlyWith<MarkKey, MarkFact>): string {
+  const { ts, vault, valueUsd, prices, positions, fees, highWaterValueUsd } = mark
   const summary = fees === undefined ? '' : `"fees":${canonical(fees)},`
   const highWater = highWaterValueUsd === undefined ? '' : `"highWaterValueUsd":"${highWaterValueUsd.toJSON()}",`
   const shown = positions.map(canonicalPosition).join(',')
@@ -38,7 +46,8 @@ function canonicalMark({ ts, vault, valueUsd, prices, positions, fees, highWater
   return `{${summary}${highWater}"kind":"mark","positions":[${shown}],${end}}`
 }
 
-function canonicalPosition({ id, pool, range, ticks, pendingRewardsUsd }: MarkFact['positions'][number]): string {
+function canonicalPosition(position: OnlyWith<PositionKey, MarkPosition>): string {
+  const { id, pool, range, ticks, pendingRewardsUsd } = position
   const { a, b, feeTier, venue } = pool
   const where = `{"a":${quoted(a)},"b":${quoted(b)},"feeTier":${feeTier},"venue":${quoted(venue)}}`
   const prices = `"current":"${range.current.toJSON()}","lower":"${range.lower.toJSON()}","upper":"${range.upper.toJSON()}"`
