@@ -81,7 +81,7 @@ export const admissionLimits = {
   /** Cost up to which a query is cheap: a page of vaults for a table costs 500 to 2,000, with events twice that. */
   cheapCost: 3_000,
   shortCost: 500, // Maximum cost of a query that does not wait: a snapshot costs 90, a page of 50 ledger rows 500.
-  shortOfSender: 5_000, // Total cost of such queries of one client: 55 snapshots at once. Beyond it they take turns.
+  shortOfClient: 5_000, // Total cost of such queries of one client: 55 snapshots at once. Beyond it they take turns.
   shortPreparation: 250, // Maximum cost of preparation that never waits: half a millisecond.
   /** Total cost of other preparation in one iteration: milliseconds of CPU, then the event loop handles other requests. */
   maxPreparation: 2_000,

@@ -7,6 +7,7 @@ import {
   UniverseDocument,
   UniversePairsDocument,
 } from './documents.generated.ts'
+import { listLimits } from '../limits.ts'
 import { count, cursor, eventTypesParameter, timeParameter } from './parameters.ts'
 import { type NotFound, type Route, route } from './route.ts'
 import {
@@ -89,7 +90,7 @@ export const routes: readonly Route[] = [
     },
     queryParameters: {
       ...window,
-      points: count('points', 'How many points at most.', { min: 2, max: 2_000, default: 500 }),
+      points: count('points', 'How many points at most.', listLimits.points),
     },
     bodyPath: ['vault', 'equity'],
     notFound: vaultNotFound,
@@ -113,7 +114,7 @@ export const routes: readonly Route[] = [
     queryParameters: {
       type: eventTypesParameter('type', 'Only rows of this type, or of several with commas.'),
       ...window,
-      limit: count('first', 'How many rows at most.', { min: 1, max: 1_000, default: 100 }),
+      limit: count('first', 'How many rows at most.', listLimits.events),
       cursor: cursor('after', 'Cursor from the Link header of the previous page.', exampleCursor),
     },
     bodyPath: ['vault', 'events', 'nodes'],

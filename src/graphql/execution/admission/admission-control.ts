@@ -102,11 +102,11 @@ class WorkAdmission implements AdmissionControl {
 
   /** Counts work as running where it is short, and returns in which count; null if it counts as longer work. */
   #beginShort(client: string, { cost, hasLongReads }: Ticket): RunningCost | null {
-    const { shortCost, shortOfSender } = this.#options
+    const { shortCost, shortOfClient } = this.#options
     if (cost > shortCost) return null
     const { running } = this.#shortWithLongReads
     if (hasLongReads === true) return this.#shortWithLongReads.beginUnqueued(client, cost) ? running : null
-    if (this.#short.of(client) + cost > shortOfSender) return null
+    if (this.#short.of(client) + cost > shortOfClient) return null
     this.#short.add(client, cost)
     return this.#short
   }

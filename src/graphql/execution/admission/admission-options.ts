@@ -18,7 +18,7 @@ export interface AdmissionOptions {
   /** Maximum cost of short work. */
   readonly shortCost: number
   /** Maximum total cost of running short work of one sender or network without long reads; more counts as longer work. */
-  readonly shortOfSender: number
+  readonly shortOfClient: number
   /** Maximum preparation cost of short preparation, which never waits. */
   readonly shortPreparation: number
   /** Maximum total preparation cost of longer preparation that runs, unless it is a single piece. */

@@ -47,7 +47,7 @@ export class FollowedResponse {
   /** Whether clients may have old data since the last push: notifications of commits stopped, or an evaluation failed. */
   #isUncertain: boolean
   /** While a response is evaluated what was pushed last may be out of date. The next one waits until all have this one. */
-  #phase: 'idle' | 'waiting for its turn' | 'evaluated' | 'delivered' = 'idle'
+  #phase: 'idle' | 'waiting for its turn' | 'evaluating' | 'delivering' = 'idle'
   readonly #pace: EvaluationPace
 
   constructor(
@@ -63,7 +63,7 @@ export class FollowedResponse {
 
   /** Whether there is a response that is up to date. */
   get isUpToDate(): boolean {
-    return this.#pushed !== null && !this.#isDirty && this.#phase !== 'evaluated' && !this.#isUncertain
+    return this.#pushed !== null && !this.#isDirty && this.#phase !== 'evaluating' && !this.#isUncertain
   }
 
   get isUnused(): boolean {
@@ -87,7 +87,7 @@ export class FollowedResponse {
   /** Notes that an evaluation begins: it shows all changes until now. */
   beginEvaluation(): void {
     this.#evaluations++
-    this.#phase = 'evaluated'
+    this.#phase = 'evaluating'
     this.#isDirty = false
   }
 
@@ -154,7 +154,7 @@ export class FollowedResponse {
     this.#phase = 'waiting for its turn'
     // One that fails counts as a 503, and is repeated.
     const evaluation = await this.#host.evaluate(this).catch(() => null)
-    this.#phase = 'delivered'
+    this.#phase = 'delivering'
     const status = evaluation?.response.status ?? 503
     const end = (): void => {
       this.#phase = 'idle'
@@ -211,7 +211,7 @@ export class FollowedResponse {
   /** Returns the frame, with the newest version at which the response is known to be the same. */
   #frameNow({ digest, body, version, frame }: PushedResponse): Buffer {
     const { versionNow } = this.#host
-    const newest = this.#isDirty || this.#phase === 'evaluated' ? version : laterVersion(version, versionNow)
+    const newest = this.#isDirty || this.#phase === 'evaluating' ? version : laterVersion(version, versionNow)
     if (newest === version) return frame
     const renewed = pushedResponse(this.query, { digest, body, version: newest })
     this.#keep(renewed)

@@ -18,7 +18,7 @@ const options = {
   maxWithLongReads: 100,
   maxShortWithLongReads: 0,
   shortCost: 10,
-  shortOfSender: 30,
+  shortOfClient: 30,
   shortPreparation: 10,
   maxPreparation: 100,
   yieldMilliseconds: 20,
