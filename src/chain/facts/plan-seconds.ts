@@ -52,7 +52,7 @@ export async function planSeconds(
     throw new Contradiction(`block ${block} is ${header.hash}, ${blockHash} by the logs`)
   }
   const inOrder = [...known.values()].sort((a, b) => a.number - b.number)
-  inOrder.slice(1).forEach((header, index) => requireTimeOrder(inOrder[index] as Header, header))
+  inOrder.forEach((header, index) => requireTimeOrder(inOrder[index - 1] ?? header, header))
   const left = placed.flatMap(({ plan, header }): { plan: BlockPlan; header: Header }[] => {
     const rest = withoutApplied(plan, (vault) => isApplied(vault, header.ts))
     return rest === null ? [] : [{ plan: rest, header }]

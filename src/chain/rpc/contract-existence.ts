@@ -1,6 +1,5 @@
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, multicall3Abi } from 'viem'
+import { type Address, decodeFunctionResult, encodeFunctionData, multicall3Abi } from 'viem'
 import { revertedOrThrow } from './faults.ts'
-import type { Node } from './node.ts'
 import type { BlockId, Rpc } from './rpc.ts'
 
 /**
@@ -11,9 +10,9 @@ export const emptyConfirmations = 3
 
 /** Returns whether there is a contract at an address at the end of a block. */
 export async function contractExists(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
-  let last: Node | undefined
+  const askInTurn = rpc.askInTurnAt(block)
   for (let confirmed = 0; confirmed < emptyConfirmations; confirmed++) {
-    if ((await rpc.askAt(block, (node) => (last = node).code(address, block.hash), last)) !== '0x') return true
+    if ((await askInTurn((node) => node.code(address, block.hash))) !== '0x') return true
   }
   return false
 }
@@ -22,11 +21,9 @@ export async function contractExists(rpc: Rpc, address: Address, block: BlockId)
 export async function isMulticall(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
   const functionName = 'aggregate3'
   const data = encodeFunctionData({ abi: multicall3Abi, functionName, args: [[]] })
-  let last: Node | undefined
+  const askInTurn = rpc.askInTurnAt(block)
   for (let reading = 0; reading < emptyConfirmations; reading++) {
-    const work = (node: Node): Promise<Hex | 'reverted'> =>
-      (last = node).call(address, data, block.hash).catch(revertedOrThrow)
-    const answer = await rpc.askAt(block, work, last)
+    const answer = await askInTurn((node) => node.call(address, data, block.hash).catch(revertedOrThrow))
     try {
       if (answer === 'reverted') continue
       if (decodeFunctionResult({ abi: multicall3Abi, functionName, data: answer }).length === 0) return true

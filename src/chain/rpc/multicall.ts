@@ -138,12 +138,11 @@ export class BlockState {
    */
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
     const revertConfirmations = Math.min(this.rpc.nodes.length, maxRevertConfirmations)
-    let last: Node | undefined
+    const askInTurn = this.rpc.askInTurnAt(this.block)
     let [reverted, empty] = [0, 0]
     while (reverted < revertConfirmations && empty < emptyConfirmations) {
       const request = this.#slowRequest()
-      const work = (node: Node): Promise<CallResult> => this.#callAt((last = node), call, request)
-      const result = await this.rpc.askAt(this.block, work, last)
+      const result = await askInTurn((node) => this.#callAt(node, call, request))
       if (result.success && result.returnData !== '0x') return decodeResult(call, result)
       if (result.success) empty++
       else reverted++

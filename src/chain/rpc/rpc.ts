@@ -45,11 +45,12 @@ export interface Rpc {
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
   /**
    * Runs work about one block, known by its hash, in the same way.
-   * @param after the node whose answer is to be confirmed: the next one is queried first
    * @throws {Contradiction} when all nodes that answer have a different block of that number: it was reorganised, or
    * never canonical
    */
-  askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>, after?: Node): Promise<Value>
+  askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>): Promise<Value>
+  /** Returns an `askAt` of a block for answers that confirm each other: each begins at the node after that of the last answer. */
+  askInTurnAt(block: BlockId): <Value>(work: (node: Node) => Promise<Value>) => Promise<Value>
 }
 
 /** Options of {@link connectRpc}. */
@@ -146,7 +147,11 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     faultTimes: times,
     checkChain,
     ask: (work) => ask(work),
-    askAt: (block, work, after) => ask(work, block, after),
+    askAt: (block, work) => ask(work, block),
+    askInTurnAt(block) {
+      let last: Node | undefined
+      return (work) => ask((node) => work((last = node)), block, last)
+    },
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ChainLog, type Header, sortLogs } from '../block.ts'
 import { hasBloom, mayMatch, readMatchingLogs } from '../bloom.ts'
-import type { LogFilter, Node } from '../node.ts'
+import type { LogFilter } from '../node.ts'
 import type { Rpc } from '../rpc.ts'
 import { readLinkedHeaders } from './linked-headers.ts'
 
@@ -46,10 +46,8 @@ async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], header: Head
 
 /** Reads logs of a block; an empty answer is confirmed by the next node, since a node may have a block before its logs. */
 async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
-  let first: Node | undefined
-  const logs = await rpc.askAt(header, (node) => {
-    first = node
-    return readMatchingLogs(node, filter, header)
-  })
-  return logs.length > 0 ? logs : rpc.askAt(header, (node) => readMatchingLogs(node, filter, header), first)
+  const askInTurn = rpc.askInTurnAt(header)
+  const read = () => askInTurn((node) => readMatchingLogs(node, filter, header))
+  const logs = await read()
+  return logs.length > 0 ? logs : read()
 }
