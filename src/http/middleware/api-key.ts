@@ -8,7 +8,7 @@ import { headerList } from '../cache/encoded-response.ts'
 
 /**
  * Authenticates requests by API key. Keys are stored and compared as digests. A preflight request cannot carry one.
- * @param openPaths paths that contain no data and need no key, like GraphiQL's page
+ * @param openPaths paths that contain no data and need no key, such as /docs
  * @param limit limits refused requests by address, to slow down the guessing of keys
  * @returns null without accepted keys: all requests pass
  */

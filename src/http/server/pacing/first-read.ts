@@ -14,7 +14,7 @@ export interface FirstRead {
 
 /**
  * Reads the input of a new connection before its turn to be parsed. Reading 64 KB takes some 20 us, parsing them up to
- * 20 ms. If the client ends the connection in between, it is closed; an end after long input is not read.
+ * 10 ms. If the client ends the connection in between, it is closed; an end after long input is not read.
  * @param socket that was accepted paused (`pauseOnConnect` of node:net)
  * @param isIdle returns whether no connection waits: the first bytes are then parsed immediately
  * @param onInput called with whether the input is short, and its length. Called for the first bytes: immediately if
