@@ -23,7 +23,7 @@ import { edgeRule } from './cache/edge.ts'
 import { type HeaderList, headerList, negotiate, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
 import { exampleAddresses } from './graphql/example-address.ts'
-import { graphiqlContents, graphiqlPages } from './graphql/graphiql.ts'
+import { graphiqlPages } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
@@ -39,19 +39,18 @@ import { minDataVersion, minDataVersionHeader, versionWaiter } from './middlewar
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
 import { requestBody, requestSize } from './middleware/request-size.ts'
 import { createTracing, type TracingOptions } from './middleware/tracing.ts'
-import { explorerContents } from './explorer/contents.ts'
-import { apiDocsContents } from './ops/api-docs.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
-import { ownPaths, type PathHandler } from './ops/own-paths.ts'
-import { rootLinks, type RootOptions } from './ops/root.ts'
-import { type PageFolders, servedOnce } from './ops/static-content.ts'
+import { ownPaths } from './ops/own-paths.ts'
+import { createPages } from './pages/pages.ts'
+import type { PageFolders } from './pages/static-content.ts'
 import { producer, type Respond } from './produce.ts'
 import { refuse } from './refuse.ts'
 import { networkOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { type AdapterOptions, nodeAdapter, type NodeListener } from './server/node-adapter.ts'
+import { sharedWork } from './shared-work.ts'
 
 /** The gateway, through the Fetch API and through node:http, and its streams, which must be notified of commits. */
 export interface App {
@@ -108,7 +107,7 @@ export interface AppOptions extends TracingOptions {
 /** Composes the gateway: middleware in the order it runs, then the response cache, then GraphQL or REST. */
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
   const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits, plugins = [] } = options
-  const { cache = createResponseCache(0), versions = new DataVersions(), versionAt = noVersion } = options
+  const { cache = createResponseCache(0), versions = new DataVersions(), versionAt = noVersion, report } = options
   const admission = createAdmissionControl({ ...admissionLimits, networkOf })
   const runConsistently = createConsistentReads(database, { ...options, networkOf })
   const fallbackOptions = { onFallback: options.onFallback, measureBusyTime, networkOf }
@@ -120,9 +119,9 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const turns = new Turns(connectionLimits.iterationMilliseconds)
 
   const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
-  const addressNow = exampleAddresses({ executor, isOpen, report: options.report })
+  const addressNow = exampleAddresses({ executor, isOpen, report })
   const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
-  const awaitVersion = versionWaiter(versions, versionAt, (error) => options.report(error, minDataVersionHeader), turns)
+  const awaitVersion = versionWaiter(versions, versionAt, sharedWork(minDataVersionHeader, report).report, turns)
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,
@@ -135,7 +134,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     answerRest,
     awaitVersion,
     findDocument,
-    report: options.report,
+    report,
     ledgerLog: options.ledgerLog ?? null,
   })
   const throughCache = (respond: Respond): Handler => answerThroughCache({ cache, versions, produce, respond })
@@ -203,16 +202,6 @@ function toOutgoingStream(
   if (request.method !== 'HEAD') return { ...head, stream: stream.open }
   stream.open(null)
   return head
-}
-
-/** Returns the gateway's own pages, by path: of links, the explorer, GraphiQL's files, and the documentation. */
-function createPages(
-  { graphiql, explorer }: PageFolders,
-  { isOpen, addressNow }: Pick<RootOptions, 'isOpen' | 'addressNow'>,
-): ReadonlyMap<string, PathHandler> {
-  const app = explorer === null ? null : explorerContents(explorer, isOpen)
-  const assets = [...apiDocsContents, ...(graphiql === null ? [] : graphiqlContents(graphiql)), ...(app?.assets ?? [])]
-  return new Map([...servedOnce(assets), ...rootLinks({ addressNow, isOpen, page: app?.page ?? null })])
 }
 
 const noHeaders: HeaderList = []

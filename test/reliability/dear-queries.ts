@@ -116,5 +116,5 @@ function isWithinBounds(query: string): boolean {
   const prepared = new OperationCache(schema, defaultQueryLimits).prepare(query)
   const operation = prepared.select(null)
   if (prepared.errors.length > 0 || operation?.sizeError !== null) return false
-  return operation.costOf({}).cost <= defaultQueryLimits.cost
+  return operation.costOf({}).units <= defaultQueryLimits.cost
 }

@@ -185,7 +185,7 @@ class OperationExecutor implements Executor {
   }
 
   async #admitAndRun(
-    { operation, coerced, cost: { cost, hasLongReads } }: RunnableOperation,
+    { operation, coerced, cost: { units, hasLongReads } }: RunnableOperation,
     params: OperationParams,
     requestContext: RequestContext,
   ): Promise<ExecutionResult> {
@@ -198,8 +198,8 @@ class OperationExecutor implements Executor {
       this.#runConsistently(requestContext, (context) =>
         operation.run(coerced, params, context, requestContext, this.#fallbacks),
       )
-    const result = await this.#admission.run(work, { cost, hasLongReads, sender, signal })
-    result.extensions = { cost: { figure: cost, most: this.#limits.cost } }
+    const result = await this.#admission.run(work, { cost: units, hasLongReads, sender, signal })
+    result.extensions = { cost: { figure: units, most: this.#limits.cost } }
     return result
   }
 }

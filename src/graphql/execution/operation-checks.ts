@@ -56,7 +56,7 @@ export class OperationChecks {
     const nullRefusal = nullError(operation.nullableVariables, coerced)
     if (nullRefusal !== null) return { errors: [nullRefusal] }
     const cost = operation.costOf(coerced)
-    if (cost.cost > maxCost) return { errors: [tooExpensive(cost, { ...this.#limits, cost: maxCost })] }
+    if (cost.units > maxCost) return { errors: [tooExpensive(cost, { ...this.#limits, cost: maxCost })] }
     return { operation, coerced, cost }
   }
 

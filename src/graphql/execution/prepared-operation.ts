@@ -148,7 +148,7 @@ export class PreparedOperation {
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
     const reason = compiled === null ? 'not compiled' : 'error'
-    const result = await fallbacks.run(reason, this.costOf(coerced).cost, requestContext, () =>
+    const result = await fallbacks.run(reason, this.costOf(coerced).units, requestContext, () =>
       execute({ ...args, variableValues: variables, contextValue: context }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.

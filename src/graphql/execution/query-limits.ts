@@ -14,21 +14,22 @@ import type { QueryLimits } from '../../limits.ts'
 import type { QuerySize } from './cost/query-cost.ts'
 import type { QueryCost } from './cost/summed-cost.ts'
 
-type Bound = keyof QueryLimits
+type LimitName = keyof QueryLimits
 
-const inWords: Record<Bound, string> = {
-  bytes: 'bytes long',
-  lines: 'lines long',
-  tokens: 'tokens long',
-  repeats: 'fields rich in one name in one selection',
-  variableCharacters: 'characters long in its variables',
-  variableValues: 'values rich in its variables',
-  depth: 'levels deep',
-  aliases: 'aliases in number',
-  aliasCharacters: 'characters long in an alias',
-  directives: 'directives in number',
-  cost: 'fields in cost (lists count their selection once for each item)',
-  responseCharacters: 'characters long in its response',
+/** Units of each limit, as messages of errors name them. */
+const countedUnits: Record<LimitName, string> = {
+  bytes: 'bytes',
+  lines: 'lines',
+  tokens: 'tokens',
+  repeats: 'fields of one name in one selection',
+  variableCharacters: 'characters in its variables',
+  variableValues: 'values in its variables',
+  depth: 'levels of nested fields',
+  aliases: 'aliases',
+  aliasCharacters: 'characters in an alias',
+  directives: 'directives',
+  cost: 'units of cost (lists count their selection once for each item)',
+  responseCharacters: 'characters in its response',
 }
 
 /**
@@ -108,14 +109,14 @@ export function tooOftenMerged(): GraphQLError {
 }
 
 /** Returns the error of an operation whose response is longer than the limit. */
-export function tooLongResponse(figure: number, maxCharacters: number): GraphQLError {
+export function tooLongResponse(characters: number, maxCharacters: number): GraphQLError {
   const advice = ' It has long texts often: ask for fewer of them, or for some in another query.'
-  return excess({ responseCharacters: maxCharacters }, 'responseCharacters', figure, advice)
+  return excess({ responseCharacters: maxCharacters }, 'responseCharacters', characters, advice)
 }
 
 /** Returns the error of an operation whose cost exceeds the limit. */
-export function tooExpensive({ cost, mostExpensive }: QueryCost, limits: QueryLimits): GraphQLError {
-  return excess(limits, 'cost', cost, cheaper(mostExpensive))
+export function tooExpensive({ units, mostExpensive }: QueryCost, limits: QueryLimits): GraphQLError {
+  return excess(limits, 'cost', units, cheaper(mostExpensive))
 }
 
 /**
@@ -147,21 +148,27 @@ function count(value: unknown, extent: { values: number; characters: number }, l
   }
 }
 
-function over(limits: QueryLimits, bound: Bound, figure: number): GraphQLError | null {
-  return figure <= limits[bound] ? null : excess(limits, bound, figure)
+function over(limits: QueryLimits, name: LimitName, count: number): GraphQLError | null {
+  return count <= limits[name] ? null : excess(limits, name, count)
 }
 
-function excess<Of extends Bound>(limits: Pick<QueryLimits, Of>, bound: Of, figure: number, advice = ''): GraphQLError {
-  const limit = limits[bound]
-  return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${limit} are answered.${advice}`, {
-    extensions: { code: 'QUERY_OVER_BOUND', bound, figure, most: limit, http: { status: 400 } },
+/** Returns the error of an exceeded limit. Its extensions have the keys that src/http/README.md documents. */
+function excess<Of extends LimitName>(
+  limits: Pick<QueryLimits, Of>,
+  name: Of,
+  count: number,
+  advice = '',
+): GraphQLError {
+  const limit = limits[name]
+  return new GraphQLError(`The query has ${count} ${countedUnits[name]}; the limit is ${limit}.${advice}`, {
+    extensions: { code: 'QUERY_OVER_BOUND', bound: name, figure: count, most: limit, http: { status: 400 } },
   })
 }
 
 /** Returns the advice for a query that is too expensive. */
 function cheaper(mostExpensive: readonly string[]): string {
   if (mostExpensive.length === 0) return ' Ask for fewer fields, or for some of them in another query.'
-  return ` Its dearest part is ${mostExpensive.join(' with ')}: ask there for less, or for the rest in another query.`
+  return ` Its most expensive part is ${mostExpensive.join(' with ')}: ask there for less, or for the rest in another query.`
 }
 
 /** Counts the lines of a document, as GraphQL ends them. */

@@ -4,6 +4,7 @@ import type { Executor, FixedDocument } from '../../graphql/execution/executor.t
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { withinDeadline } from '../produce.ts'
+import { type ReportError, sharedWork } from '../shared-work.ts'
 
 const mostValuable: FixedDocument = {
   text: '{ vaults(first: 1) { nodes { address } } }',
@@ -14,14 +15,11 @@ const mostValuable: FixedDocument = {
 /** Seconds that a page may wait for an address; without one it is still useful. */
 const addressSeconds = 1
 
-/** Sender of the lookup, and its request id in the log if it fails: the lookup is shared by all requests. */
-const lookupName = 'root'
-
 export interface ExampleAddressOptions {
   readonly executor: Executor
   /** Whether data needs no API key: only then is an address looked up and shown. */
   readonly isOpen: boolean
-  readonly report: (error: unknown, requestId: string) => void
+  readonly report: ReportError
 }
 
 /**
@@ -30,20 +28,16 @@ export interface ExampleAddressOptions {
  */
 export function exampleAddresses({ executor, isOpen, report }: ExampleAddressOptions): () => Promise<string | null> {
   if (!isOpen) return () => Promise.resolve(null)
-  const reportHere = (error: unknown): string => {
-    report(error, lookupName)
-    return lookupName
-  }
+  const shared = sharedWork('example-address', report)
   const find = async (signal: Canceller): Promise<string | null> => {
-    const requestContext = { report: reportHere, sender: lookupName, signal }
-    const { body } = await executor.runFixed(mostValuable, {}, requestContext)
+    const { body } = await executor.runFixed(mostValuable, {}, { ...shared, signal })
     const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
     return vault?.address ?? null
   }
   const lookUp = (): Promise<string | null> => {
     const signal = new Canceller()
     return withinDeadline(find(signal), addressSeconds, signal, () => null).catch((error: unknown) => {
-      if (!(error instanceof AdmissionQueueFull)) reportHere(error)
+      if (!(error instanceof AdmissionQueueFull)) shared.report(error)
       return null
     })
   }

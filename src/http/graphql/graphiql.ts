@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { GraphiQLOptions } from 'graphql-yoga'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Middleware, PathStages } from '../middleware.ts'
-import { type Contents, preparedFile } from '../ops/static-content.ts'
+import { type Contents, preparedFile } from '../pages/static-content.ts'
 import { graphqlPath, isGraphiqlPage } from './path.ts'
 
 const nobody = '0x0000000000000000000000000000000000000000'

@@ -11,9 +11,10 @@ import type { PathStages } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import type { Produce, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-counter.ts'
+import { type ReportError, sharedWork } from '../shared-work.ts'
 import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
-import { createEvaluate, liveSender } from './responses/evaluation/evaluate.ts'
+import { createEvaluate } from './responses/evaluation/evaluate.ts'
 import { FollowedResponses } from './responses/followed-responses.ts'
 import { ledgerStreams } from './ledger/ledger-stream.ts'
 import { LedgerTail } from './ledger/ledger-tail.ts'
@@ -39,7 +40,7 @@ export interface LiveOptions {
   readonly findDocument: PersistedOperations
   /** Reads ledger rows in the order of commits; null if they are not streamed. */
   readonly ledgerLog: LedgerLog | null
-  readonly report: (error: unknown, requestId: string) => void
+  readonly report: ReportError
 }
 
 /** The streams of a process. */
@@ -78,10 +79,10 @@ export function createLive(options: LiveOptions): Live {
     awaitVersion,
     findDocument,
     admission,
-    report,
     observer = noObserver,
   } = options
   const limits = { ...liveLimits, ...options.limits }
+  const shared = sharedWork('live', options.report)
   const { onEvaluation, onDelivery } = observer
   const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
   // Streams leave a third of the file descriptors to other connections.
@@ -93,10 +94,10 @@ export function createLive(options: LiveOptions): Live {
     versions,
     limits,
     fanOut,
-    report: (error) => report(error, liveSender),
+    report: shared.report,
   })
-  const evaluate = createEvaluate({ cache, versions, produce, report })
-  const operations = liveOperations(executor, limits, report)
+  const evaluate = createEvaluate({ cache, versions, produce, shared })
+  const operations = liveOperations(executor, limits, shared)
   const resumptions = new Resumptions({ versions, awaitVersion, fanOut })
   const createLedgerStream = ledgerStreams({ limits, connections, tail, versions, onDelivery })
   return {

@@ -5,6 +5,7 @@ import { liveRoutes } from '../../rest/live-routes.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { probePaths } from '../ops/probe-paths.ts'
+import type { ReportError } from '../shared-work.ts'
 
 /** Log record of a request: it has the route instead of the target, which may contain confidential data. */
 export interface AnsweredRequest {
@@ -18,7 +19,7 @@ export interface AnsweredRequest {
 
 export interface TracingOptions {
   /** Called for each unexpected error, once per request. */
-  readonly report: (error: unknown, requestId: string) => void
+  readonly report: ReportError
   /** Called for each answered request. */
   readonly onAnswered?: readonly ((answered: AnsweredRequest) => void)[]
 }

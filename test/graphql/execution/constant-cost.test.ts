@@ -148,8 +148,8 @@ test('An operation costs the same with its arguments in variables, whatever is c
       const [mixed, plain] = forms.selection(schema.getQueryType() as GraphQLCompositeType, 4)
       const definitions = ['$yes: Boolean!', '$no: Boolean!', ...forms.definitions].join(', ')
       const text = `query (${definitions}) ${mixed} ${forms.fragments.join(' ')}`
-      const [{ cost, hasLongReads }, ofPlain] = [costOf(text, forms.variables), costOf(plain, {})]
-      expect({ cost, hasLongReads }).toEqual({ cost: ofPlain.cost, hasLongReads: ofPlain.hasLongReads })
+      const [{ units, hasLongReads }, ofPlain] = [costOf(text, forms.variables), costOf(plain, {})]
+      expect({ units, hasLongReads }).toEqual({ units: ofPlain.units, hasLongReads: ofPlain.hasLongReads })
     }),
     { numRuns: 300, endOnFailure: true },
   )

@@ -47,7 +47,7 @@ test('an operation is admitted by its cost, for its sender', async () => {
   operations.forEach((one, index) => {
     expect(one).toEqual({
       kind: 'run',
-      cost: operation?.costOf({ first: index + 1 }).cost,
+      cost: operation?.costOf({ first: index + 1 }).units,
       hasLongReads: false,
       sender: 'one',
     })

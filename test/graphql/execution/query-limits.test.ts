@@ -32,55 +32,55 @@ function figuresOf(
 
 describe('the figures of a query', () => {
   test.each([
-    ['{ strategies { id } }', { depth: 2, cost: 21 }],
-    ['{ vaults(first: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 * 1 }],
-    ['{ vaults { edges { node { address } } } }', { depth: 4, cost: 100 + 1 + 50 * 2 }],
-    [`{ vault(address: "${address}") { equity(points: 10) { ts netUsd } } }`, { depth: 3, cost: 20 + 100 + 10 * 2 }],
+    ['{ strategies { id } }', { depth: 2, units: 21 }],
+    ['{ vaults(first: 7) { nodes { address } } }', { depth: 3, units: 100 + 1 + 7 * 1 }],
+    ['{ vaults { edges { node { address } } } }', { depth: 4, units: 100 + 1 + 50 * 2 }],
+    [`{ vault(address: "${address}") { equity(points: 10) { ts netUsd } } }`, { depth: 3, units: 20 + 100 + 10 * 2 }],
     [
       '{ vaults(first: 3) { nodes { events(first: 4) { nodes { ts } } } } }',
-      { depth: 5, cost: 100 + 1 + 3 * (100 + 1 + 4 * 1) },
+      { depth: 5, units: 100 + 1 + 3 * (100 + 1 + 4 * 1) },
     ],
     [
       '{ strategies { id ... on Strategy { name } ...more } } fragment more on Strategy { sigma }',
-      { cost: 1 + 20 * 3 },
+      { units: 1 + 20 * 3 },
     ],
-    ['{ vaults(first: 1, last: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 }],
-    ['{ vaults(where: { venue: "x" }) { totalCount } }', { depth: 2, cost: 100 + 300 + 1 + 2_000 }],
-    ['{ vaults(where: { valueUsd: { gte: 1 } }) { totalCount } }', { depth: 2, cost: 100 + 2_000 }],
+    ['{ vaults(first: 1, last: 7) { nodes { address } } }', { depth: 3, units: 100 + 1 + 7 }],
+    ['{ vaults(where: { venue: "x" }) { totalCount } }', { depth: 2, units: 100 + 300 + 1 + 2_000 }],
+    ['{ vaults(where: { valueUsd: { gte: 1 } }) { totalCount } }', { depth: 2, units: 100 + 2_000 }],
     [
       '{ vaults(first: 7, where: { valueUsd: { gte: 1 } }, orderBy: { field: NET_USD }) { nodes { address } } }',
-      { depth: 3, cost: 100 + 300 + 1 + 7 },
+      { depth: 3, units: 100 + 300 + 1 + 7 },
     ],
-    ['{ vaults(where: { venue: null, valueUsd: null }) { totalCount } }', { depth: 2, cost: 100 + 100 }],
-    ['{ __typename }', { depth: 1, cost: 1 }],
+    ['{ vaults(where: { venue: null, valueUsd: null }) { totalCount } }', { depth: 2, units: 100 + 100 }],
+    ['{ __typename }', { depth: 1, units: 1 }],
     [
       '{ universe { assets { symbol } x: assets(venue: "x") { symbol } pairs { a } } }',
-      { cost: 1 + 2 * (100 + 50) + (100 + 20) },
+      { units: 1 + 2 * (100 + 50) + (100 + 20) },
     ],
     [
       '{ vaults(first: 51, where: { strategy: ["a", "b", "c", "b"] }) { nodes { id } } }',
-      { cost: 100 + 1 + 51 + 4 + 16 },
+      { units: 100 + 1 + 51 + 4 + 16 },
     ],
-    ['{ vaults(first: 50, where: { strategy: ["a"] }) { nodes { id } } }', { cost: 100 + 1 + 50 + 1 }],
+    ['{ vaults(first: 50, where: { strategy: ["a"] }) { nodes { id } } }', { units: 100 + 1 + 50 + 1 }],
     [
       `{ vaults(first: 50, where: { owner: ["${address}", "${otherAddress}", "${address}"] }) { nodes { id } } }`,
-      { cost: 100 + 1 + 50 + 3 + (2 * 4 * 50) / 10 },
+      { units: 100 + 1 + 50 + 3 + (2 * 4 * 50) / 10 },
     ],
-    ['{ strategies { description tagline id } }', { cost: 1 + 20 * (6 + 6 + 1) }],
+    ['{ strategies { description tagline id } }', { units: 1 + 20 * (6 + 6 + 1) }],
     [
       `{ strategies { ${'a'.repeat(31)}: id ${'b'.repeat(32)}: id ${'c'.repeat(100)}: id } }`,
-      { cost: 1 + 20 * (1 + 2 + 4) },
+      { units: 1 + 20 * (1 + 2 + 4) },
     ],
-    [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, cost: 20 + 100 + 100 }],
-    [`{ vault(address: "${address}", at: 1700000000) { status } }`, { depth: 2, cost: 20 + 200 + 1 }],
-    [`{ vault(address: "${address}", at: null) { status } }`, { depth: 2, cost: 20 + 1 }],
-    [`{ node(id: "${address}@1700000000") { id } }`, { depth: 2, cost: 20 + 200 + 1 }],
-    [`{ nodes(ids: ["${address}", "${address}@1/position/a", "one@1"]) { id } }`, { cost: 100 + 3 * 21 + 3 + 200 }],
-    ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 20 + 3 }],
-    ['{ nodes(ids: ["one", "two", "one"]) { id __typename } }', { depth: 2, cost: 100 + 3 * 21 + 3 * 2 }],
+    [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, units: 20 + 100 + 100 }],
+    [`{ vault(address: "${address}", at: 1700000000) { status } }`, { depth: 2, units: 20 + 200 + 1 }],
+    [`{ vault(address: "${address}", at: null) { status } }`, { depth: 2, units: 20 + 1 }],
+    [`{ node(id: "${address}@1700000000") { id } }`, { depth: 2, units: 20 + 200 + 1 }],
+    [`{ nodes(ids: ["${address}", "${address}@1/position/a", "one@1"]) { id } }`, { units: 100 + 3 * 21 + 3 + 200 }],
+    ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, units: 20 + 3 }],
+    ['{ nodes(ids: ["one", "two", "one"]) { id __typename } }', { depth: 2, units: 100 + 3 * 21 + 3 * 2 }],
     [
       '{ nodes(ids: ["one", "two"]) { ... on Vault { positions { id } } ... on Strategy { vaults(first: 3) { nodes { id } } } } }',
-      { depth: 4, cost: 100 + 2 * 21 + 2 * (1 + 5 + 100 + 1 + 3) },
+      { depth: 4, units: 100 + 2 * 21 + 2 * (1 + 5 + 100 + 1 + 3) },
     ],
   ])('%s', (source, figures) => {
     expect(figuresOf(source)).toMatchObject(figures)
@@ -88,27 +88,27 @@ describe('the figures of a query', () => {
 
   test('read the lengths of lists from variables and their defaults too', () => {
     const source = 'query ($first: Int! = 9) { vaults(first: $first) { totalCount nodes { address } } }'
-    expect(figuresOf(source, { first: 5 }).cost).toBe(100 + 100 + 1 + 5)
-    expect(figuresOf(source).cost).toBe(100 + 100 + 1 + 9)
+    expect(figuresOf(source, { first: 5 }).units).toBe(100 + 100 + 1 + 5)
+    expect(figuresOf(source).units).toBe(100 + 100 + 1 + 9)
     expect(
       figuresOf('query ($a: Address!, $n: Int!) { vault(address: $a) { equity(points: $n) { ts } } }', {
         a: address,
         n: 8,
-      }).cost,
+      }).units,
     ).toBe(20 + 100 + 8)
   })
 
   test('read the number of ids from a variable, which may be one id', () => {
     const source = 'query ($ids: [ID!]! = ["one"]) { nodes(ids: $ids) { id } }'
-    expect(figuresOf(source).cost).toBe(100 + 21 + 1)
-    expect(figuresOf(source, { ids: 'one' }).cost).toBe(100 + 21 + 1)
-    expect(figuresOf(source, { ids: [] }).cost).toBe(100)
-    expect(figuresOf(source, { ids: Array.from({ length: 200 }, () => 'one') }).cost).toBe(100 + 200 * 21 + 200)
+    expect(figuresOf(source).units).toBe(100 + 21 + 1)
+    expect(figuresOf(source, { ids: 'one' }).units).toBe(100 + 21 + 1)
+    expect(figuresOf(source, { ids: [] }).units).toBe(100)
+    expect(figuresOf(source, { ids: Array.from({ length: 200 }, () => 'one') }).units).toBe(100 + 200 * 21 + 200)
   })
 
   test('are those of the operation that would run', () => {
     const source = 'query One { strategies { id } } query Two { vaults(first: 2) { totalCount } }'
-    expect(figuresOf(source, {}, 'Two').cost).toBe(100 + 100)
+    expect(figuresOf(source, {}, 'Two').units).toBe(100 + 100)
   })
 
   test('count aliases and directives wherever they stand', () => {
@@ -124,7 +124,7 @@ describe('the figures of a query', () => {
       (_, level) =>
         `fragment f${level} on Strategy { ${level === levels - 1 ? 'id' : `...f${level + 1} ...f${level + 1}`} }`,
     )
-    expect(figuresOf(`{ strategies { ...f0 } } ${fragments.join(' ')}`).cost).toBe(1 + 20 * 2 ** (levels - 1))
+    expect(figuresOf(`{ strategies { ...f0 } } ${fragments.join(' ')}`).units).toBe(1 + 20 * 2 ** (levels - 1))
   })
 
   test('of a fragment on many pages look at each argument once', () => {
@@ -202,16 +202,16 @@ describe('a query over HTTP', () => {
   test.each([
     [
       '{ strategies { id } vaults(first: 200) { nodes { events { nodes { ts } } equity(points: 2000) { ts netUsd } } } }',
-      'The query is 860322 fields in cost (lists count their selection once for each item); at most 50000 are answered. ' +
-        'Its dearest part is vaults(first: 200) with equity(points: 2000): ask there for less, or for the rest in another query.',
+      'The query has 860322 units of cost (lists count their selection once for each item); the limit is 50000. ' +
+        'Its most expensive part is vaults(first: 200) with equity(points: 2000): ask there for less, or for the rest in another query.',
     ],
     [
       `query ($ids: [ID!]! = [${'"one" '.repeat(30)}]) { nodes(ids: $ids) { ... on Vault { equity(points: 2000) { ts } } } }`,
-      'Its dearest part is nodes(ids: 30) with equity(points: 2000): ',
+      'Its most expensive part is nodes(ids: 30) with equity(points: 2000): ',
     ],
     [
       '{ ...all } fragment all on Query { vaults { edges { node { equity { ts netUsd changeUsd } } } } }',
-      'Its dearest part is vaults(first: 50) with equity(points: 500): ',
+      'Its most expensive part is vaults(first: 50) with equity(points: 500): ',
     ],
   ])('that costs too much is told what to ask instead: %s', async (source, words) => {
     expect(await messageOf(await gateway.post(source))).toContain(words)
@@ -258,7 +258,7 @@ describe('a query over HTTP', () => {
   test('that costs too much without a list whose length it chooses is told to ask for less', async () => {
     const narrow = gatewayOn(database, { queryLimits: { ...queryLimits, cost: 100 } })
     expect(await messageOf(await narrow.post('{ universe { assets { symbol name category } } }'))).toBe(
-      'The query is 251 fields in cost (lists count their selection once for each item); at most 100 are answered. ' +
+      'The query has 251 units of cost (lists count their selection once for each item); the limit is 100. ' +
         'Ask for fewer fields, or for some of them in another query.',
     )
   })
@@ -281,7 +281,7 @@ describe('a query over HTTP', () => {
       errors?: unknown
     }
     expect(errors).toBeUndefined()
-    expect(extensions).toEqual({ cost: { figure: figuresOf(source).cost, most: queryLimits.cost } })
+    expect(extensions).toEqual({ cost: { figure: figuresOf(source).units, most: queryLimits.cost } })
   })
 
   test('that introspects round and round is refused', async () => {

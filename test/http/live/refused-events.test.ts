@@ -17,7 +17,7 @@ test('a stream of rows that admission control refuses says when to try again', a
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   const slot = { release: () => undefined }
   const stream = restLedgerStream({
-    operations: liveOperations(executor, liveLimits, unused),
+    operations: liveOperations(executor, liveLimits, { sender: 'live', report: unused }),
     connections: { admit: () => slot } as unknown as Parameters<typeof restLedgerStream>[0]['connections'],
     createLedgerStream: unused,
   })

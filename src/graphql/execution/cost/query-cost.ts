@@ -160,7 +160,7 @@ class CostCalculator {
 
   #field(node: FieldNode, parent: GraphQLCompositeType): SelectionCost {
     const field = definitionOf(node.name.value, parent)
-    if (field === undefined) return { depth: 1, cost: { ...noCost, cost: 1 }, usesVariables: false }
+    if (field === undefined) return { depth: 1, cost: { ...noCost, units: 1 }, usesVariables: false }
     const type = getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
     const given = givenArguments(field, node)
@@ -171,7 +171,7 @@ class CostCalculator {
       const length = lengthOf(field, requested, page.length)
       const label = requested === null ? [] : [`${field.name}(${requested.argument}: ${requested.length})`]
       return {
-        cost: ownCost(field, page) + ofText + ofArguments + length * each.cost,
+        units: ownCost(field, page) + ofText + ofArguments + length * each.units,
         mostExpensive: [...label, ...each.mostExpensive],
         hasLongReads: longReads.own !== null || each.hasLongReads || (isCount(field) && page.longCount !== null),
       }

@@ -1,7 +1,7 @@
 /** Upper bound on the cost of an operation with certain variables. */
 export interface QueryCost {
   /** Maximum number of fields in the response: a list counts its selection once for each item. */
-  readonly cost: number
+  readonly units: number
   /**
    * Lists with a length argument on the path to the most expensive field, outermost first, such as `vaults(first:
    * 200)`.
@@ -12,17 +12,17 @@ export interface QueryCost {
 }
 
 /** The cost of an empty selection. */
-export const noCost: QueryCost = { cost: 0, mostExpensive: [], hasLongReads: false }
+export const noCost: QueryCost = { units: 0, mostExpensive: [], hasLongReads: false }
 
 /** Adds costs; the path to the most expensive field is that of the most expensive part. */
 export function sumOf(costs: readonly QueryCost[]): QueryCost {
   let largest = noCost
-  let cost = 0
+  let units = 0
   let hasLongReads = false
   for (const part of costs) {
-    cost += part.cost
+    units += part.units
     hasLongReads ||= part.hasLongReads
-    if (part.cost > largest.cost) largest = part
+    if (part.units > largest.units) largest = part
   }
-  return { cost, mostExpensive: largest.mostExpensive, hasLongReads }
+  return { units, mostExpensive: largest.mostExpensive, hasLongReads }
 }

@@ -9,7 +9,6 @@ import type { Handler } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
-import { liveSender } from '../responses/evaluation/evaluate.ts'
 import { openAt } from '../responses/opening.ts'
 import type { LiveOperations } from '../operations/live-operations.ts'
 import type { RowFormat } from './row-frames.ts'
@@ -35,7 +34,7 @@ const resetData = problem(
 export function restLedgerStream({ operations, connections, createLedgerStream }: RestLedgerStreamOptions): Handler {
   const format: RowFormat = {
     name: liveEvents.path,
-    sender: liveSender,
+    sender: operations.requestContext.sender,
     frame: async (row, signal) => {
       const text = await operations.rowBody(liveEventOperation, row, signal)
       return eventFrame({

@@ -9,7 +9,6 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
 import { formatGraphqlResult } from '../../graphql/result-response.ts'
 import type { Exchange } from '../../middleware.ts'
-import { liveSender } from '../responses/evaluation/evaluate.ts'
 import { RowNotReady } from '../ledger/row-failures.ts'
 import { StreamDocuments } from './stream-documents.ts'
 
@@ -49,21 +48,13 @@ const mediaType = 'application/graphql-response+json'
 /**
  * Creates the operations of streams.
  * @param documentBytes memory of the documents of open streams
- * @param report reports an unexpected error, by a request id
+ * @param shared context of the work that all streams share
  */
 export function liveOperations(
   executor: Executor,
   { documentBytes }: Pick<LiveLimits, 'documentBytes'>,
-  report: (error: unknown, requestId: string) => void,
+  shared: RequestContext,
 ): LiveOperations {
-  const shared: RequestContext = {
-    sender: liveSender,
-    report: (error) => {
-      report(error, liveSender)
-      return liveSender
-    },
-  }
-
   const documents = new StreamDocuments(documentBytes)
 
   function prepare(text: string, requestContext: RequestContext): PreparedDocument | Promise<PreparedDocument> {
@@ -106,7 +97,7 @@ export function liveOperations(
       const unexpected: unknown[] = []
       const report = (error: unknown): string => {
         unexpected.push(error)
-        return liveSender
+        return shared.sender
       }
       const { body, errors } = await executor.runFixed(document, {}, { ...shared, signal, report }, { value })
       if (unexpected.length > 0) throw unexpected[0]

@@ -1,13 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import type { RequestContext } from '../../../../graphql/execution/context.ts'
 import type { DataVersions } from '../../../cache/data-versions.ts'
 import type { ResponseCache } from '../../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../../incoming-request.ts'
 import type { Exchange } from '../../../middleware.ts'
 import type { Produce, Respond } from '../../../produce.ts'
 import { type Evaluation, laterVersion } from '../followed-query.ts'
-
-/** Sender of the evaluations that streams share: together they have the share of one client. */
-export const liveSender = 'live'
 
 /** Makes a response for streams, from the response cache or anew, as for any other request. */
 export type Evaluate = (requested: RequestedResponse) => Promise<Evaluation>
@@ -25,8 +23,8 @@ export interface EvaluateOptions {
   readonly cache: ResponseCache
   readonly versions: DataVersions
   readonly produce: Produce
-  /** Reports an unexpected error, by a request id. */
-  readonly report: (error: unknown, requestId: string) => void
+  /** Context of the work that all streams share. */
+  readonly shared: RequestContext
 }
 
 /** Number of responses whose failure is known to be reported; that of one that is forgotten is reported again. */
@@ -36,20 +34,20 @@ const reportedKeys = 1_000
  * Creates the evaluation of responses for streams. One that fails is tried again and again: the unexpected errors of a
  * response are reported by its first evaluation that has any, and not again before one succeeds.
  */
-export function createEvaluate({ cache, versions, produce, report }: EvaluateOptions): Evaluate {
+export function createEvaluate({ cache, versions, produce, shared }: EvaluateOptions): Evaluate {
   const reported = new LRUCache<string, true>({ max: reportedKeys })
   return async ({ path, key, respond }) => {
     const stateAtStart = versions.currentState()
     const isReported = reported.has(key)
     let errors = 0
-    const reportOnce = (error: unknown): void => {
+    const report = (error: unknown): string => {
       errors++
-      if (!isReported) report(error, liveSender)
+      return isReported ? shared.sender : shared.report(error)
     }
-    const exchange = { ...liveExchange(path, reportOnce), stateAtStart }
+    const exchange = { ...sharedExchange(path, { ...shared, report }), stateAtStart }
     const response = await cache.answer(
       key,
-      liveSender,
+      shared.sender,
       () => undefined,
       (onAllLeft) => produce(exchange, onAllLeft, respond),
     )
@@ -61,20 +59,13 @@ export function createEvaluate({ cache, versions, produce, report }: EvaluateOpt
   }
 }
 
-function liveExchange(path: string, report: (error: unknown) => void): Omit<Exchange, 'stateAtStart'> {
+function sharedExchange(path: string, { sender, report }: RequestContext): Omit<Exchange, 'stateAtStart'> {
   return {
     request: requestOf(path),
-    trace: {
-      id: liveSender,
-      report: (error) => {
-        report(error)
-        return liveSender
-      },
-      end: () => undefined,
-    },
+    trace: { id: sender, report, end: () => undefined },
     onDisconnect: () => undefined,
     readBody: () => Promise.resolve(Buffer.alloc(0)),
-    sender: liveSender,
+    sender,
     body: Buffer.alloc(0),
     headers: [],
   }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { responseByMethod } from '../../rest/handler.ts'
-import type { PathHandler } from './own-paths.ts'
+import type { PathHandler } from '../ops/own-paths.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 
 /** Functions that create responses, by path. */

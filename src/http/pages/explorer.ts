@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { EncodedResponse } from '../cache/encoded-response.ts'
-import { preparedFile } from '../ops/static-content.ts'
+import { preparedFile } from './static-content.ts'
 
 /** Content security policy of the explorer: it loads only its own files, and calls only this gateway. */
 const explorerPolicy = [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { graphiqlContents } from '../../../src/http/graphql/graphiql.ts'
 import { apiDocsContents } from '../../../src/http/ops/api-docs.ts'
-import { servedOnce } from '../../../src/http/ops/static-content.ts'
+import { servedOnce } from '../../../src/http/pages/static-content.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { pageFolders } from '../../support/explorer.ts'

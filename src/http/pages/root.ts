@@ -1,6 +1,6 @@
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import { preferredType } from '../middleware/content-negotiation.ts'
-import type { PathHandler } from './own-paths.ts'
+import type { PathHandler } from '../ops/own-paths.ts'
 import { linksetOf } from './root-links.ts'
 import { rootPage, rootPagePolicy, type RootPageOptions } from './root-page.ts'
 import { answerRead } from './static-content.ts'
