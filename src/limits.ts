@@ -62,7 +62,7 @@ export const filterCosts = { list: 300, count: 2_000 } as const
 export const scopeCosts = { rowsOfCost: 10, pagesOfOwner: 4 } as const
 /** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
 export const lookupCost = 20
-/** Cost of a text of up to 10,000 characters besides that of its field: a usual one has as many as five fields or ten. */
+/** Cost of a text of up to 10,000 characters, in addition to its field: a usual one is as long as five fields. */
 export const proseCost = 5
 /** Characters of an alias that cost as much as a field: the length of a usual field with its value. */
 export const aliasCharactersOfCost = 32
@@ -76,20 +76,24 @@ export const maxMessageCharacters = 1_000
 
 /** Limits of admission control: the queries that run or wait at once, in units of cost. */
 export const admissionLimits = {
-  /** Total cost of expensive queries that run at once: the most expensive one runs alone. */
+  /** Total cost of expensive queries that run at once, unless it is a single one: the most expensive one runs alone. */
   maxExpensive: 50_000,
   /** Cost up to which a query is cheap: a page of vaults for a table costs 500 to 2,000, with events twice that. */
   cheapCost: 3_000,
-  shortCost: 500, // Maximum cost of a query that does not wait: a snapshot costs 90, a page of 50 ledger rows 500.
-  shortOfClient: 5_000, // Total cost of such queries of one client: 55 snapshots at once. Beyond it they take turns.
-  shortPreparation: 250, // Maximum cost of preparation that never waits: half a millisecond.
+  /** Cost up to which a query is short and does not wait: a snapshot costs 90, a page of 50 ledger rows 500. */
+  shortCost: 500,
+  /** Total cost of short queries of one client that run without waiting: 55 snapshots. More of them count as longer ones. */
+  shortOfClient: 5_000,
+  /** Cost up to which preparation is short and never waits: half a millisecond. */
+  shortPreparation: 250,
   /** Total cost of other preparation in one iteration: milliseconds of CPU, then the event loop handles other requests. */
   maxPreparation: 2_000,
-  /** Total cost of cheap queries that run at once, but for short ones: enough to keep the database busy meanwhile. */
+  /** Total cost of other cheap queries without long reads that run at once: enough to keep the database busy. */
   maxCheap: 40_000,
-  /** The same of those with long reads, for which there are two connections: three charts of one client, so that both are busy. */
+  /** Total cost of cheap queries with long reads that run at once: three charts of one client keep both connections busy. */
   maxWithLongReads: 15_000,
-  maxShortWithLongReads: 5_000, // The same of short ones that do not wait for these: thirty small charts.
+  /** Total cost of short queries with long reads that run at once without waiting: thirty small charts. */
+  maxShortWithLongReads: 5_000,
   /** Statements of one query that run at once: a nested query has five, and ten connections are for the reads of all. */
   readsOfOperation: 5,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */
@@ -97,6 +101,7 @@ export const admissionLimits = {
   /** Waiting queries: later ones would exceed their deadline. One client may have a fair share of them. */
   maxWaiting: 1_000,
 } as const
+export type AdmissionLimits = Readonly<Record<Exclude<keyof typeof admissionLimits, 'readsOfOperation'>, number>>
 
 /** Limits of the cache of prepared operations, which are weighed by their text and compiled fields. */
 export const operationCacheLimits = {
@@ -133,7 +138,6 @@ export const versionLimits = {
   lookups: 4,
   known: 1_000, // Number of cached versions from the log; each is a number and a short text.
 } as const
-
 export type VersionLimits = Readonly<Record<keyof typeof versionLimits, number>>
 
 /** Default limits of HTTP. */
@@ -171,7 +175,6 @@ export const defaultHttpLimits = {
   // Total size of request bodies in one process: about 500 of the largest size.
   bodiesBytes: 32 * 1024 * 1024,
 } as const
-
 export type HttpLimits = Readonly<Record<keyof typeof defaultHttpLimits, number>>
 
 /** Maximum number of media ranges in an Accept header that are considered: browsers send about eight. */
@@ -214,7 +217,4 @@ export const probeMilliseconds = 1_000
 export const maxConcurrentCompressions = 32
 
 /** Minimum rate of reading a response, that of a slow mobile network, against slow-read attacks. */
-export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const
-
-/** How long a start waits for a killed process's migrations on the server: 100 million ledger rows take 300 s. */
-export const migrationWaitSeconds = 600
+export const slowReaderLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const

@@ -15,7 +15,6 @@ import {
 } from '../limits.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
-import { measureBusyTime } from './async/busy-time.ts'
 import { Turns } from './async/turns.ts'
 import { answerThroughCache } from './cache/answer-through-cache.ts'
 import { DataVersions, type VersionAt } from './cache/data-versions.ts'
@@ -46,7 +45,6 @@ import { createPages } from './pages/pages.ts'
 import type { PageFolders } from './pages/static-content.ts'
 import { producer, type Respond } from './produce.ts'
 import { refuse } from './refuse.ts'
-import { networkOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { type AdapterOptions, nodeAdapter, type NodeListener } from './server/node-adapter.ts'
@@ -108,10 +106,10 @@ export interface AppOptions extends TracingOptions {
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
   const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits, plugins = [] } = options
   const { cache = createResponseCache(0), versions = new DataVersions(), versionAt = noVersion, report } = options
-  const admission = createAdmissionControl({ ...admissionLimits, networkOf })
-  const runConsistently = createConsistentReads(database, { ...options, networkOf })
-  const fallbackOptions = { onFallback: options.onFallback, measureBusyTime, networkOf }
-  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, ...fallbackOptions })
+  const admission = createAdmissionControl(admissionLimits)
+  const runConsistently = createConsistentReads(database, options)
+  const { onFallback } = options
+  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
   const isOpen = apiKeys.length === 0
   const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
   const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })

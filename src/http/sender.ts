@@ -53,19 +53,6 @@ export function senderOfAddress(text: string): string {
   return sender
 }
 
-/** Matches the name of an IPv6 /64 network, and its first 48 bits. */
-const subnet = /^([\da-f]+:[\da-f]+:[\da-f]+):[\da-f]+::\/64$/
-
-/**
- * Returns the network in which one client may have many sender names: the IPv6 /48 around its /64, the largest
- * allocation of a subscriber (RFC 6177).
- * @returns null for other senders
- */
-export function networkOf(sender: string): string | null {
-  const prefix = sender.endsWith('::/64') ? subnet.exec(sender)?.[1] : undefined
-  return prefix === undefined ? null : `${prefix}::/48`
-}
-
 /**
  * Parsed addresses: parsing one takes longer than the rest of a short request, and clients send many requests from one.
  */

@@ -1,8 +1,10 @@
+import type { RequestContext } from '../graphql/execution/context.ts'
+import type { ExecutedDocument, FixedDocumentExecutor } from '../graphql/execution/fixed-document.ts'
 import { csvOfList } from './csv.ts'
 import { BadParameter, readParameters } from './parameters.ts'
 import { problem, retryLater } from './problem.ts'
 import type { TextResponse } from './text-response.ts'
-import type { Route, RouteDocument } from './route.ts'
+import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 
 /** The parts of a request that a route uses. */
@@ -14,33 +16,6 @@ export interface RestRequest {
   header(name: string): string | null
 }
 
-/** A GraphQL error, after masking. */
-export interface ExecutionError {
-  readonly message: string
-  readonly extensions?: Readonly<Record<string, unknown>>
-}
-
-/** Result of a fixed document. The executor names it `ExecutedDocument`. */
-export interface RouteResult {
-  /** JSON text of the requested body; null if it is missing. */
-  readonly body: string | null
-  /** JSON text of the data around the body, with null in its place. */
-  readonly envelope: string
-  readonly errors?: readonly ExecutionError[]
-}
-
-/**
- * Runs documents through the gateway's schema.
- * @template RequestContext context of a request, which only the executor reads
- */
-export interface DocumentExecutor<RequestContext> {
-  runFixed(
-    document: RouteDocument,
-    variables: Record<string, unknown>,
-    requestContext: RequestContext,
-  ): Promise<RouteResult>
-}
-
 export interface RestOptions {
   readonly cacheScope: CacheScope
   /** Returns whether a client with this `Accept` header prefers CSV, which some routes offer. */
@@ -48,7 +23,7 @@ export interface RestOptions {
 }
 
 /** Answers requests of the REST interface. */
-export type AnswerRest<RequestContext> = (
+export type AnswerRest = (
   exchange: { readonly request: RestRequest },
   requestContext: RequestContext,
 ) => Promise<TextResponse>
@@ -88,10 +63,7 @@ export function findRoute(path: string): MatchedRoute | null {
 }
 
 /** Creates the REST interface, which runs the document of the route that a path matches. */
-export function createRest<RequestContext>(
-  executor: DocumentExecutor<RequestContext>,
-  options: RestOptions,
-): AnswerRest<RequestContext> {
+export function createRest(executor: FixedDocumentExecutor, options: RestOptions): AnswerRest {
   return async ({ request }, requestContext) => {
     const matched = findRoute(request.path)
     if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
@@ -192,13 +164,15 @@ export function responseKey({ path, query }: Pick<RestRequest, 'path' | 'query'>
   return found === null ? null : `${path}?${knownParameters(found.route, query).toString()}`
 }
 
+type ExecutionError = NonNullable<ExecutedDocument['errors']>[number]
+
 /** Converts a GraphQL error to a problem: the schema's argument is reported as the path's parameter. */
 function failure({ queryParameters }: Route, { message, extensions }: ExecutionError): TextResponse {
-  const { argument, code } = extensions ?? {}
+  const { argument, code } = extensions
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
     return retryLater(code, message)
   if (code === 'HISTORY_NOT_KEPT') {
-    return problem(code, message, 'at', { historySince: extensions?.['historySince'] })
+    return problem(code, message, 'at', { historySince: extensions['historySince'] })
   }
   if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)

@@ -1,8 +1,8 @@
+import type { FixedDocument } from '../graphql/execution/fixed-document.ts'
 import { maxStreamVaults } from '../limits/live.ts'
 import { LiveEventsDocument } from './documents.generated.ts'
 import { addressesParameter, cursor, eventTypesParameter, type Parameter } from './parameters.ts'
 import { address, ledgerRow, object, type Schema, snapshot } from './openapi/schemas.ts'
-import type { RouteDocument } from './route.ts'
 import { enumText } from './enum-text.ts'
 
 /** A path that answers with a stream of server-sent events. */
@@ -74,7 +74,7 @@ function vaultsParameter(description: string): Parameter {
 export const liveRoutes: readonly LiveRoute[] = [liveVaults, liveEvents]
 
 /** The document of a pushed row, which is run for each row. */
-export const liveEventOperation: RouteDocument = {
+export const liveEventOperation: FixedDocument = {
   text: LiveEventsDocument,
   bodyPath: ['ledger', 'event'],
   enumTextOf: enumText,

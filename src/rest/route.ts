@@ -1,18 +1,9 @@
+import type { FixedDocument } from '../graphql/execution/fixed-document.ts'
 import type { TypedDocumentString } from './documents.generated.ts'
 import type { Parameter } from './parameters.ts'
 import type { ProblemCode } from './problem.ts'
 import type { Schema } from './openapi/schemas.ts'
 import { enumText } from './enum-text.ts'
-
-/** A fixed document, and the part of its data that is the body of a route. The executor names it `FixedDocument`. */
-export interface RouteDocument {
-  /** Its text. */
-  readonly text: { toString(): string }
-  /** Response keys of the path to the body. */
-  readonly bodyPath: readonly string[]
-  /** Converts the name of an enum value to its text in the body. */
-  readonly enumTextOf: (name: string) => string
-}
 
 /** Groups of paths. */
 export const tags = {
@@ -45,7 +36,7 @@ export interface Route {
   readonly path: string
   readonly documentation: RouteDocumentation
   readonly queryParameters: Readonly<Record<string, Parameter>>
-  readonly document: RouteDocument
+  readonly document: FixedDocument
   /** The problem of a response without a body, such as that of an unknown vault; required if the body may be null. */
   readonly notFound?: NotFound
   /**
@@ -53,7 +44,7 @@ export interface Route {
    * parameter `cursor` requests the page.
    */
   readonly next?: (data: never) => string | null | undefined
-  readonly past?: Omit<PastRoute<never>, 'document'> & { readonly document: RouteDocument }
+  readonly past?: Omit<PastRoute<never>, 'document'> & { readonly document: FixedDocument }
 }
 
 /** The problem that answers a request whose body is null. */
@@ -117,7 +108,7 @@ export function route<Data, const BodyPath extends ResultPath<Data>, PastData = 
 ): Route {
   const { path, documentation, queryParameters, document, bodyPath, notFound, next, past } = definition
   // An operation is compiled once for each of these objects.
-  const documentOf = (text: RouteDocument['text']): RouteDocument => ({ text, bodyPath, enumTextOf: enumText })
+  const documentOf = (text: FixedDocument['text']): FixedDocument => ({ text, bodyPath, enumTextOf: enumText })
   return supported({
     path,
     documentation,

@@ -11,7 +11,7 @@ import type { VersionedReader } from '../../src/database/database.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { resultText } from '../../src/graphql/execution/compiler/json-text.ts'
-import { OperationRun } from '../../src/graphql/execution/consistent-reads.ts'
+import { OperationReader } from '../../src/graphql/execution/consistent-reads.ts'
 import type { ResolverContext } from '../../src/graphql/execution/context.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
@@ -38,7 +38,7 @@ const own: Contestant = {
     const { coerced } = operation === undefined ? {} : operation.coerce(variables)
     const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
     if (compiled == null || coerced === undefined) return null
-    return async (context) => `{"data":${(await compiled.run(undefined, context, coerced, Infinity)).text}}`
+    return async (context) => `{"data":${(await compiled.write(undefined, context, coerced, Infinity)).text}}`
   },
 }
 
@@ -116,7 +116,7 @@ async function microsecondsOf(run: Run): Promise<number> {
 
 function contextFor(): ResolverContext {
   const requestContext = { report: () => 'bench', sender: 'bench' }
-  return new OperationRun(reader, requestContext, {}).context
+  return new OperationReader(reader, requestContext, {}).context
 }
 
 /** A reader that reads each statement with equal values once. */

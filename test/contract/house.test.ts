@@ -41,9 +41,15 @@ const layers: Readonly<Record<string, Layer>> = {
     layers: ['limits', 'domain', 'src/feed/fact/fact.ts', 'src/feed/fact/parse.ts'],
     packages: ['node:*', 'viem', '@ponder/utils', 'zod', 'lru-cache'],
   },
-  graphql: { layers: ['limits', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache'] },
-  // It gets the executor as a parameter, so that it cannot add behaviour to the schema's.
-  rest: { layers: ['limits'], packages: ['node:*'] },
+  graphql: {
+    layers: ['limits', 'domain', 'database'],
+    packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache', 'node:perf_hooks'],
+  },
+  // It gets the executor as a parameter, so that it cannot add behaviour to the schema's, and knows the executor's types.
+  rest: {
+    layers: ['limits', 'src/graphql/execution/context.ts', 'src/graphql/execution/fixed-document.ts'],
+    packages: ['node:*'],
+  },
   // Of the domain it uses only the syntax of a data version, of the database only cancellation and cache tags.
   http: {
     layers: [

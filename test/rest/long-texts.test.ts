@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodeRows, rowCodec } from '../../src/database/read/row-codec.ts'
-import { TooLong } from '../../src/graphql/execution/compiler/compiled-run.ts'
 import { leafText } from '../../src/graphql/execution/compiler/json-text.ts'
 import { listOf, objectOf } from '../../src/graphql/execution/compiler/writers.ts'
-import { CompiledOperation } from '../../src/graphql/execution/compiler/compiled-operation.ts'
+import { CompiledOperation, TooLong } from '../../src/graphql/execution/compiler/compiled-operation.ts'
 import { charactersAtOnce } from '../../src/limits.ts'
 import { csvOfList } from '../../src/rest/csv.ts'
 import { emptyDatabase } from '../support/database.ts'
@@ -67,24 +66,24 @@ const operation = new CompiledOperation(1, listOf(objectOf([name])))
 const parents = reasons.map((reason) => ({ reason: reason ?? '' }))
 
 test('a long list is written in slices, with its items in order', async () => {
-  const [{ text }, ran] = await iterationsOf(() => operation.run(parents, {}, {}, Infinity))
+  const [{ text }, ran] = await iterationsOf(() => operation.write(parents, {}, {}, Infinity))
   expect(text === JSON.stringify(parents)).toBe(true)
   expect(ran).toBeGreaterThanOrEqual(slices)
   const later = parents.map((parent, at) => (at % 7 === 0 ? Promise.resolve(parent) : parent))
-  expect((await operation.run(later, {}, {}, Infinity)).text === JSON.stringify(parents)).toBe(true)
+  expect((await operation.write(later, {}, {}, Infinity)).text === JSON.stringify(parents)).toBe(true)
 })
 
 test('a list that is too long is not written to its end', async () => {
   let written = 0
   const write = listOf((item) => `"${item as string}${written++}"`)
   const items = Array.from({ length: 3_000 }, () => 'x'.repeat(1_000))
-  await expect(new CompiledOperation(1, write).run(items, {}, {}, 1_000_000)).rejects.toBeInstanceOf(TooLong)
+  await expect(new CompiledOperation(1, write).write(items, {}, {}, 1_000_000)).rejects.toBeInstanceOf(TooLong)
   expect(written).toBeLessThan(1_500)
   const failing = listOf((item) => {
     if (item === 'bad') throw new Error('is bad')
     return String(item)
   })
-  await expect(new CompiledOperation(1, failing).run([...items, 'bad'], {}, {}, Infinity)).rejects.toThrow('is bad')
+  await expect(new CompiledOperation(1, failing).write([...items, 'bad'], {}, {}, Infinity)).rejects.toThrow('is bad')
 })
 
 test('long texts are decoded in a later iteration than their receipt', async () => {
@@ -139,7 +138,7 @@ test('the slices of a list end with the run that has failed', async () => {
     run.until(fails)
     return text
   })
-  await expect(operation.run([1, 2, 3, 4, 5], null, {}, 10_000_000)).rejects.toThrow('Failed')
+  await expect(operation.write([1, 2, 3, 4, 5], null, {}, 10_000_000)).rejects.toThrow('Failed')
   await iterationsOf(() => new Promise((resolve) => setTimeout(resolve, 20)))
   expect(resolved).toBeLessThan(5)
 })

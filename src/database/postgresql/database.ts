@@ -22,13 +22,14 @@ import { pooledTransactions } from './transactions.ts'
 import { writeOptions } from './writer.ts'
 import { sharesSessions } from './shared-sessions.ts'
 import { lockSession, migrationLock, startLock } from './session-lock.ts'
-import { migrationWaitSeconds } from '../../limits.ts'
 
 /** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
 const writeConnections = 2
 const rareConnections = 1
 /** Timeout of the connection for the lock of a start. */
 const lockConnectMilliseconds = 30_000
+/** How long a start waits for a killed process's migrations on the server: 100 million ledger rows take 300 s. */
+const migrationWaitSeconds = 600
 /** Maximum time for a server to end a connection. */
 const endMilliseconds = 1_000
 

@@ -1,7 +1,6 @@
 import { Canceller, throwIfCancelled } from '../../database/cancellation.ts'
 import type { Read, Reader, Snapshots, Value, VersionedReader } from '../../database/database.ts'
 import { admissionLimits } from '../../limits.ts'
-import type { NetworkOf } from './admission/fair-queue.ts'
 import { limitConcurrency } from './admission/limit-concurrency.ts'
 import { type ContextOptions, noProblems, type RequestContext, type ResolverContext, unknownData } from './context.ts'
 
@@ -11,8 +10,6 @@ export type ConsistentDatabase = VersionedReader & Snapshots
 export interface ConsistentReadsOptions extends ContextOptions {
   /** Called for each operation that runs again because its reads had different data versions. */
   readonly onRepeat?: () => void
-  /** Finds networks of senders, each of which counts as one sender; without it there are none. */
-  readonly networkOf?: NetworkOf
 }
 
 /**
@@ -32,20 +29,21 @@ type Execute<Result> = (context: ResolverContext) => Promise<Result>
  */
 export function createConsistentReads(
   database: ConsistentDatabase,
-  { onRepeat, networkOf, ...options }: ConsistentReadsOptions = {},
+  { onRepeat, ...options }: ConsistentReadsOptions = {},
 ): RunConsistently {
-  const limit = limitConcurrency(database.snapshotsAtOnce, networkOf)
+  const limit = limitConcurrency(database.snapshotsAtOnce)
   return async (requestContext, execute) => {
-    const first = new OperationRun(database, requestContext, options)
+    const first = new OperationReader(database, requestContext, options)
     try {
-      const result = await first.run(execute)
+      const result = await first.execute(execute)
       if (first.hasOneVersion) return result
     } catch (error) {
       if (first.hasOneVersion) throw error
     }
     onRepeat?.()
     if (requestContext.origin !== undefined) requestContext.origin.version = null
-    const runInSnapshot = (reader: VersionedReader) => new OperationRun(reader, requestContext, options).run(execute)
+    const runInSnapshot = (reader: VersionedReader) =>
+      new OperationReader(reader, requestContext, options).execute(execute)
     const { sender, signal } = requestContext
     const repeat = () => database.snapshot(runInSnapshot, signal, first.hasLongRead)
     // Long reads have connections of their own.
@@ -57,10 +55,10 @@ export function createConsistentReads(
 const addressLength = 42
 
 /**
- * One run of an operation. It is the reader of its own context: the first link of the chain that a read passes, which
+ * The reader of one run of an operation, which is part of its context: the first link of the chain that a read passes, which
  * records cache tags and versions, and limits how many reads the operation runs at a time.
  */
-export class OperationRun implements Reader {
+export class OperationReader implements Reader {
   readonly context: ResolverContext
   /** Data version of the first read that had one; null before it. */
   version: string | null = null
@@ -87,12 +85,12 @@ export class OperationRun implements Reader {
   }
 
   /** Executes the operation, once, and then cancels the reads that it no longer waits for. */
-  async run<Result>(execute: Execute<Result>): Promise<Result> {
+  async execute<Result>(operation: Execute<Result>): Promise<Result> {
     const { signal, origin } = this.#requestContext
     signal?.addEventListener('abort', this.#end)
     if (signal?.aborted === true) this.#end.abort()
     try {
-      const result = await execute(this.context)
+      const result = await operation(this.context)
       // The text is empty before the first commit.
       if (origin !== undefined) origin.version = this.version === '' ? null : this.version
       return result

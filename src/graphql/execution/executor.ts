@@ -3,14 +3,14 @@ import { preparationCosts, type QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import { OperationChecks, type RunnableOperation } from './operation-checks.ts'
-import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
 import { noMutation, noStream, publicErrors } from './errors.ts'
-import { type FallbackOptions, FallbackQueue } from './fallback-queue.ts'
+import { type FallbackOptions, FallbackQueue } from './admission/fallback-queue.ts'
+import type { ExecutedDocument, FixedDocument, FixedDocumentExecutor } from './fixed-document.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import type { PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
+import type { OperationParams, PreparedOperation, SubscribedField } from './prepared-operation.ts'
 import { countTokens } from './query-limits.ts'
 
 export interface ExecutorOptions extends FallbackOptions {
@@ -18,11 +18,6 @@ export interface ExecutorOptions extends FallbackOptions {
   readonly limits: QueryLimits
   readonly admission: AdmissionControl
   readonly runConsistently: RunConsistently
-}
-
-/** The operation of a document to run. A subscription is refused without an event. */
-export interface OperationParams extends RunParams {
-  readonly operationName?: string | null | undefined
 }
 
 /** A subscription whose events may be run, or the errors for which it is refused. */
@@ -34,27 +29,8 @@ export type SubscriptionCheck =
     }
   | { readonly errors: readonly GraphQLError[] }
 
-/**
- * A fixed document: one of the gateway itself, with one operation, and the part of its data that is the body of a
- * response. REST, which imports nothing of this layer, names it `RouteDocument`.
- */
-export interface FixedDocument extends BodySelection {
-  /** Its text. */
-  readonly text: { toString(): string }
-}
-
-/** Result of a fixed document, as JSON text. REST names it `RouteResult`. */
-export interface ExecutedDocument {
-  /** JSON text of the body; null if there is none. */
-  readonly body: string | null
-  /** JSON text of the data around the body, with null in its place. */
-  readonly envelope: string
-  /** Errors with masked messages, safe for clients. */
-  readonly errors?: readonly GraphQLError[]
-}
-
 /** Executes all operations of the gateway: those of GraphQL clients, of the REST paths and of its own pages. */
-export interface Executor {
+export interface Executor extends FixedDocumentExecutor {
   /**
    * Parses and validates a document, and computes its cost, or returns it from the cache.
    * @throws {AdmissionQueueFull} if too many other documents wait for preparation
@@ -67,17 +43,6 @@ export interface Executor {
    * @throws {ReadCancelled} if the request is cancelled while it waits
    */
   run(prepared: PreparedDocument, params: OperationParams, requestContext: RequestContext): Promise<ExecutionResult>
-  /**
-   * Runs a document of the gateway itself, which is prepared once and never evicted.
-   * @param event of a subscription, which is run for this event
-   * @throws if the document itself is invalid
-   */
-  runFixed(
-    document: FixedDocument,
-    variables: Variables,
-    requestContext: RequestContext,
-    event?: OperationParams['event'],
-  ): Promise<ExecutedDocument>
   /**
    * Checks a subscription like `run` before execution, but with a smaller cost limit, and selects its field.
    * @throws {AdmissionQueueFull} if too many other operations wait for preparation
@@ -196,7 +161,7 @@ class OperationExecutor implements Executor {
     // The context is created after admission: a waiting operation holds no loaders.
     const work = (): Promise<ExecutionResult> =>
       this.#runConsistently(requestContext, (context) =>
-        operation.run(coerced, params, context, requestContext, this.#fallbacks),
+        operation.execute(coerced, params, context, requestContext, this.#fallbacks),
       )
     const result = await this.#admission.run(work, { cost: units, hasLongReads, sender, signal })
     result.extensions = { cost: { figure: units, most: this.#limits.cost } }

@@ -6,14 +6,8 @@ import type { QueryCost } from './cost/summed-cost.ts'
 import { unknownOperation } from './errors.ts'
 import { nullError } from './null-variables.ts'
 import type { PreparedDocument } from './operation-cache.ts'
-import type { CoercedVariables, PreparedOperation } from './prepared-operation.ts'
+import type { CoercedVariables, OperationParams, PreparedOperation } from './prepared-operation.ts'
 import { checkVariables, tooExpensive } from './query-limits.ts'
-
-/** An operation as its client sent it, besides the document. */
-interface SentParams {
-  readonly operationName?: string | null | undefined
-  readonly variables?: Readonly<Record<string, unknown>> | null | undefined
-}
 
 /** An operation that may run, with its coerced variables, and its cost with these. */
 export interface RunnableOperation {
@@ -42,7 +36,7 @@ export class OperationChecks {
    */
   async check(
     prepared: PreparedDocument,
-    { operationName, variables }: SentParams,
+    { operationName, variables }: OperationParams,
     requestContext: RequestContext,
     maxCost: number,
   ): Promise<CheckedOperation> {
@@ -63,7 +57,7 @@ export class OperationChecks {
   /** Coerces variables: many of them only after admission, because each may take a hash. */
   #coerce(
     operation: PreparedOperation,
-    variables: SentParams['variables'],
+    variables: OperationParams['variables'],
     values: number,
     { sender, signal }: RequestContext,
   ): CoercedVariables | Promise<CoercedVariables> {

@@ -1,6 +1,6 @@
 import {
   type DocumentNode,
-  execute,
+  execute as executeByGraphqlJs,
   type ExecutionResult,
   getArgumentValues,
   getVariableValues,
@@ -14,15 +14,14 @@ import type { QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
 import { fieldCollector } from './compiler/collect-fields.ts'
 import type { BodySelection } from './compiler/compile-operation.ts'
-import type { CompiledOperation } from './compiler/compiled-operation.ts'
 import { CompiledVariants } from './compiler/compiled-variants.ts'
-import { TooLong } from './compiler/compiled-run.ts'
+import { type CompiledOperation, TooLong } from './compiler/compiled-operation.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import { includes } from './compiler/conditions.ts'
 import type { ResolverContext } from './context.ts'
 import type { OperationCost } from './cost/query-cost.ts'
 import type { QueryCost } from './cost/summed-cost.ts'
-import type { FallbackQueue, WaitingRequest } from './fallback-queue.ts'
+import type { FallbackQueue, WaitingRequest } from './admission/fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
@@ -35,6 +34,11 @@ export interface RunParams {
   readonly body?: BodySelection
   /** The event of a subscription, which is run once per event, with a smaller limit on the response. */
   readonly event?: { readonly value: unknown } | undefined
+}
+
+/** The operation of a document to run. A subscription is refused without an event. */
+export interface OperationParams extends RunParams {
+  readonly operationName?: string | null | undefined
 }
 
 /** The field that a subscription selects. */
@@ -118,11 +122,11 @@ export class PreparedOperation {
   }
 
   /**
-   * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
+   * Executes the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
    * already read. A cancelled operation fails immediately. The data is a `JsonText` if the compiled operation ran; a
    * response that is too long is replaced by an error.
    */
-  async run(
+  async execute(
     coerced: Variables,
     { variables, body, event }: RunParams,
     context: ResolverContext,
@@ -137,7 +141,7 @@ export class PreparedOperation {
       event === undefined ? responseCharacters : Math.min(responseCharacters, subscriptionLimits.responseCharacters)
     if (compiled !== null) {
       try {
-        const data: object = await compiled.run(event?.value, context, coerced, maxCharacters)
+        const data: object = await compiled.write(event?.value, context, coerced, maxCharacters)
         return { data: data as Record<string, unknown> }
       } catch (error) {
         if (requestContext.signal?.aborted === true) throw error
@@ -148,8 +152,8 @@ export class PreparedOperation {
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
     const reason = compiled === null ? 'not compiled' : 'error'
-    const result = await fallbacks.run(reason, this.costOf(coerced).units, requestContext, () =>
-      execute({ ...args, variableValues: variables, contextValue: context }),
+    const result = await fallbacks.execute(reason, this.costOf(coerced).units, requestContext, () =>
+      executeByGraphqlJs({ ...args, variableValues: variables, contextValue: context }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.
     if (compiled !== null && body !== undefined && result.errors === undefined)

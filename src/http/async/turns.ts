@@ -1,14 +1,13 @@
 import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
-import { networkOf } from '../sender.ts'
 
 /**
  * Turns for work that many requests may reach at the same moment, such as when a response that they share is ready: all
  * of it at once would block the event loop. Once the turns of one of its iterations have taken a time, the next
- * iteration goes on. Senders take turns, and so do networks of senders; those of one sender are first in, first out.
+ * iteration goes on. Clients take turns, and so do the senders of each; those of one sender are first in, first out.
  */
 export class Turns {
   readonly #milliseconds: number
-  readonly #waiting = new FairQueue<() => void>(networkOf)
+  readonly #waiting = new FairQueue<() => void>()
   #isScheduled = false
   /** When this iteration of the event loop began its first turn; null before. */
   #startedAt: number | null = null

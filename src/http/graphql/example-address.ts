@@ -1,6 +1,7 @@
 import { Canceller } from '../../database/cancellation.ts'
 import { AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
-import type { Executor, FixedDocument } from '../../graphql/execution/executor.ts'
+import type { Executor } from '../../graphql/execution/executor.ts'
+import type { FixedDocument } from '../../graphql/execution/fixed-document.ts'
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { withinDeadline } from '../produce.ts'

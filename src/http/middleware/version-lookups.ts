@@ -4,7 +4,6 @@ import { type LimitConcurrency, limitConcurrency } from '../../graphql/execution
 import type { VersionLimits } from '../../limits.ts'
 import type { OnDisconnect } from '../cache/productions.ts'
 import type { DataVersions, VersionAt } from '../cache/data-versions.ts'
-import { networkOf } from '../sender.ts'
 
 /** The turn of a look-up did not come in time. */
 export class TurnMissed extends Error {
@@ -35,7 +34,7 @@ export class VersionLookups {
     this.#versions = versions
     this.#versionAt = versionAt
     this.#milliseconds = limits.waitMilliseconds
-    this.#limit = limitConcurrency(limits.lookups, networkOf)
+    this.#limit = limitConcurrency(limits.lookups)
     this.#read = new LRUCache({ max: limits.known })
     versions.onChange(() => {
       if (!versions.isListening) this.#read.clear()

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { CacheFigures } from '../cache/response-cache.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
-import { type FallbackReason, fallbackReasons } from '../../graphql/execution/fallback-queue.ts'
+import { type FallbackReason, fallbackReasons } from '../../graphql/execution/admission/fallback-queue.ts'
 import type { LiveObserver } from '../live/delivery/live-connections.ts'
 import { liveMetrics } from '../live/delivery/live-metrics.ts'
 import { type RequestMetrics, requestMetrics } from './request-metrics.ts'

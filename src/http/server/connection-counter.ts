@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { fairShare } from '../../graphql/execution/admission/fair-share.ts'
+import { clientOf, fairShare } from '../../graphql/execution/admission/clients.ts'
 import { connectionLimits } from '../../limits.ts'
-import { networkOf, senderOfAddress } from '../sender.ts'
+import { senderOfAddress } from '../sender.ts'
 
 export interface ConnectionCounterOptions {
   /** Maximum number of open connections, without streams. */
@@ -38,35 +38,32 @@ export interface CountedConnection {
 }
 
 /**
- * Creates a counter with limits on open connections. An IPv4 address, an IPv6 /64 network and an IPv6 /48 network may each use a
+ * Creates a counter with limits on open connections. An IPv4 address and an IPv6 /48 network may each use a
  * {@link fairShare} of the connections that the others leave, so that dozens cannot lock out the others. Behind proxies
  * there is no such share, because the gateway sees only the proxies' addresses.
  */
 export function createConnectionCounter(options: ConnectionCounterOptions): ConnectionCounter {
   const { maxConnections, maxWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
-  const ofSenders = new Map<string, number>()
+  const ofClients = new Map<string, number>()
   let open = 0
   let streams = 0
 
   function count(sender: string, change: number): void {
     open += change
-    for (const name of [sender, networkOf(sender)]) {
-      if (name === null) continue
-      const of = (ofSenders.get(name) ?? 0) + change
-      if (of === 0) ofSenders.delete(name)
-      else ofSenders.set(name, of)
-    }
+    const client = clientOf(sender)
+    const ofClient = (ofClients.get(client) ?? 0) + change
+    if (ofClient === 0) ofClients.delete(client)
+    else ofClients.set(client, ofClient)
   }
 
   const leave = (sender: string): void => count(sender, -1)
 
-  /** Returns whether a sender or a network may open one more. */
-  function hasShare(name: string | null): boolean {
-    if (name === null) return true
-    const ofName = ofSenders.get(name) ?? 0
+  /** Returns whether a sender's client may open one more. */
+  function hasShare(sender: string): boolean {
+    const ofClient = ofClients.get(clientOf(sender)) ?? 0
     const max = Math.min(maxConnections, maxWithStreams - streams)
-    const left = max - (open - ofName)
-    return ofName < (isBehindProxies ? left : fairShare(max, left))
+    const left = max - (open - ofClient)
+    return ofClient < (isBehindProxies ? left : fairShare(max, left))
   }
 
   function admitted(sender: string): CountedConnection {
@@ -97,7 +94,7 @@ export function createConnectionCounter(options: ConnectionCounterOptions): Conn
 
     admit(address) {
       const sender = senderOfAddress(address ?? '')
-      if (!hasShare(sender) || !hasShare(networkOf(sender))) {
+      if (!hasShare(sender)) {
         onRefused?.()
         return null
       }

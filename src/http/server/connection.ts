@@ -108,9 +108,10 @@ export class Connection implements RequestConnection {
     const before = response.socket === null ? this.#unanswered : null
     const answered = before === null ? answer() : before.then(awaitTurn).then(answer)
     if (answered instanceof Promise) {
-      const ended = answered.then(nothing, nothing).then(() => {
+      const end = (): void => {
         if (this.#unanswered === ended) this.#unanswered = null
-      })
+      }
+      const ended: Promise<void> = answered.then(end, end)
       this.#unanswered = ended
     }
     return answered
@@ -188,5 +189,3 @@ export class Connection implements RequestConnection {
     this.#run(next)
   }
 }
-
-const nothing = (): void => undefined

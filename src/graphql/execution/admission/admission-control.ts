@@ -1,9 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
-import type { AdmissionOptions } from './admission-options.ts'
-import type { NetworkOf } from './fair-queue.ts'
-import { fairShare } from './fair-share.ts'
-import { RunningCost } from './running-cost.ts'
+import type { AdmissionLimits } from '../../../limits.ts'
+import { clientOf, fairShare, RunningCost } from './clients.ts'
 import { type QueuedWork, WorkClass } from './work-class.ts'
 
 type Work<Result> = () => Promise<Result> | Result
@@ -20,7 +18,7 @@ export class AdmissionQueueFull extends Error {
 export interface Ticket {
   /** Query cost of an operation; of preparation its own cost, by `preparationCosts`. */
   readonly cost: number
-  /** Sender of the request; senders are served round-robin, with all senders of a network as one. */
+  /** Sender of the request; clients are served round-robin, and so are the senders of each. */
   readonly sender: string
   /** Whether an operation may send long reads, which share few connections; of preparation undefined. */
   readonly hasLongReads?: boolean
@@ -52,14 +50,16 @@ export interface AdmissionControl {
   pause(milliseconds: number): Promise<void>
 }
 
-/** Creates admission control with four queues: of cheap work, cheap work with long reads, expensive work, and preparation. */
-export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
-  return new WorkAdmission(options)
+/**
+ * Creates admission control with four queues: of cheap work, cheap work with long reads, expensive work, and preparation.
+ * Each has at most `maxWaiting` entries.
+ */
+export function createAdmissionControl(limits: AdmissionLimits): AdmissionControl {
+  return new WorkAdmission(limits)
 }
 
 class WorkAdmission implements AdmissionControl {
-  readonly #options: AdmissionOptions
-  readonly #networkOf: NetworkOf
+  readonly #limits: AdmissionLimits
   readonly #cheap: WorkClass
   readonly #withLongReads: WorkClass
   /** Short work with long reads that did not wait: otherwise a small chart would wait for the turns of large ones. */
@@ -73,21 +73,19 @@ class WorkAdmission implements AdmissionControl {
   /** The pauses after expensive work, one after the other: pieces of it that blocked an iteration together pause as long as all. */
   #pausesOfExpensive: Promise<void> = Promise.resolve()
 
-  constructor(options: AdmissionOptions) {
-    const { networkOf = () => null } = options
-    this.#options = options
-    this.#networkOf = networkOf
-    this.#cheap = new WorkClass({ max: options.maxCheap, hasShares: true, shareAlone: 3 / 4 }, networkOf)
-    this.#withLongReads = new WorkClass({ max: options.maxWithLongReads, hasShares: true }, networkOf)
-    this.#shortWithLongReads = new WorkClass({ max: options.maxShortWithLongReads, hasShares: true }, networkOf)
-    this.#expensive = new WorkClass({ max: options.maxExpensive, hasShares: false }, networkOf)
-    this.#preparation = new WorkClass({ max: options.maxPreparation, hasShares: false }, networkOf)
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits
+    this.#cheap = new WorkClass({ max: limits.maxCheap, hasShares: true, shareAlone: 3 / 4 })
+    this.#withLongReads = new WorkClass({ max: limits.maxWithLongReads, hasShares: true })
+    this.#shortWithLongReads = new WorkClass({ max: limits.maxShortWithLongReads, hasShares: true })
+    this.#expensive = new WorkClass({ max: limits.maxExpensive, hasShares: false })
+    this.#preparation = new WorkClass({ max: limits.maxPreparation, hasShares: false })
   }
 
   async run<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
     const { cost, sender } = ticket
-    if (cost > this.#options.cheapCost) return this.#queued(this.#expensive, work, ticket)
-    const client = this.#clientOf(sender)
+    if (cost > this.#limits.cheapCost) return this.#queued(this.#expensive, work, ticket)
+    const client = clientOf(sender)
     const short = this.#beginShort(client, ticket)
     const workClass = ticket.hasLongReads === true ? this.#withLongReads : this.#cheap
     if (short === null && !workClass.beginUnqueued(client, cost)) await this.#turn(workClass, ticket)
@@ -102,7 +100,7 @@ class WorkAdmission implements AdmissionControl {
 
   /** Counts work as running where it is short, and returns in which count; null if it counts as longer work. */
   #beginShort(client: string, { cost, hasLongReads }: Ticket): RunningCost | null {
-    const { shortCost, shortOfClient } = this.#options
+    const { shortCost, shortOfClient } = this.#limits
     if (cost > shortCost) return null
     const { running } = this.#shortWithLongReads
     if (hasLongReads === true) return this.#shortWithLongReads.beginUnqueued(client, cost) ? running : null
@@ -112,7 +110,7 @@ class WorkAdmission implements AdmissionControl {
   }
 
   async prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
-    return ticket.cost <= this.#options.shortPreparation ? work() : this.#queued(this.#preparation, work, ticket)
+    return ticket.cost <= this.#limits.shortPreparation ? work() : this.#queued(this.#preparation, work, ticket)
   }
 
   pause(milliseconds: number): Promise<void> {
@@ -132,10 +130,6 @@ class WorkAdmission implements AdmissionControl {
     return this.#pauseUntil(this.#pausesOfExpensive)
   }
 
-  #clientOf(sender: string): string {
-    return this.#networkOf(sender) ?? sender
-  }
-
   /** Starts queued work, as far as the limits permit it. */
   readonly #admit = (): void => {
     this.#cheap.admit(() => true)
@@ -153,7 +147,7 @@ class WorkAdmission implements AdmissionControl {
 
   /** Returns whether expensive work still yields to cheap work. */
   #yields(first: QueuedWork): boolean {
-    const { yieldMilliseconds } = this.#options
+    const { yieldMilliseconds } = this.#limits
     const now = performance.now()
     if (first.yieldsUntil !== undefined) return now < first.yieldsUntil
     first.yieldsUntil = now + yieldMilliseconds
@@ -164,7 +158,7 @@ class WorkAdmission implements AdmissionControl {
   /** Queues work; resolves when it counts as running. */
   #turn({ waiting }: WorkClass, { cost, sender, signal }: Ticket): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
-    const [max, ofClient] = [this.#options.maxWaiting, waiting.sizeOfClient(sender)]
+    const [max, ofClient] = [this.#limits.maxWaiting, waiting.sizeOfClient(sender)]
     const isFull = ofClient >= fairShare(max, max - waiting.size + ofClient)
     if (isFull) return Promise.reject(new AdmissionQueueFull(waiting.size))
     return new Promise((resolve, reject) => {
@@ -189,7 +183,7 @@ class WorkAdmission implements AdmissionControl {
   async #queued<Result>(workClass: WorkClass, work: Work<Result>, ticket: Ticket): Promise<Result> {
     await this.#turn(workClass, ticket)
     const release = (): void => {
-      workClass.running.remove(this.#clientOf(ticket.sender), ticket.cost)
+      workClass.running.remove(clientOf(ticket.sender), ticket.cost)
       this.#admit()
     }
     const begun = performance.now()

@@ -1,7 +1,6 @@
-/** Returns the network that a sender shares with other senders; null if it is in none. */
-export type NetworkOf = (sender: string) => string | null
+import { clientOf } from './clients.ts'
 
-/** The entries of one network of senders, or of one sender outside any network. */
+/** The entries of one client. */
 interface Client<Entry> {
   /** The entries of each sender that has any; the next sender to serve comes first. */
   readonly senders: Map<string, Set<Entry>>
@@ -22,30 +21,23 @@ function maxBy<Item>(items: Iterable<Item>, numberOf: (item: Item) => number): I
 }
 
 /**
- * A queue that serves clients round-robin; a client is a network of senders, or a sender outside any network. Senders
- * within a network are served round-robin too, the entries of a sender first in, first out. Adding, removing and taking
+ * A queue that serves clients round-robin, see {@link clientOf}. The senders of a client are served round-robin too, the entries of a sender first in, first out. Adding, removing and taking
  * an entry take constant time.
  */
 export class FairQueue<Entry> {
-  readonly #networkOf: NetworkOf
-  /** Clients with entries, by the name of the network or sender; the next client to serve comes first. */
+  /** Clients with entries, by name; the next client to serve comes first. */
   readonly #clients = new Map<string, Client<Entry>>()
   /** Number of all entries; only the queue writes it. */
   size = 0
-
-  /** @param networkOf without it, no sender is in a network */
-  constructor(networkOf: NetworkOf = () => null) {
-    this.#networkOf = networkOf
-  }
 
   /** Returns the number of queued entries of a sender. */
   sizeOf(sender: string): number {
     return this.#entriesOf(sender)?.size ?? 0
   }
 
-  /** Returns the number of queued entries of a sender's network, or of the sender if it has no network. */
+  /** Returns the number of queued entries of a sender's client. */
   sizeOfClient(sender: string): number {
-    return this.#clients.get(this.#clientOf(sender))?.size ?? 0
+    return this.#clients.get(clientOf(sender))?.size ?? 0
   }
 
   /** Returns the entry that a sender has queued the longest; undefined if it has none. */
@@ -64,7 +56,7 @@ export class FairQueue<Entry> {
   }
 
   add(sender: string, entry: Entry): void {
-    const name = this.#clientOf(sender)
+    const name = clientOf(sender)
     const client = this.#clients.get(name) ?? { senders: new Map<string, Set<Entry>>(), size: 0 }
     const entries = client.senders.get(sender) ?? new Set()
     this.#clients.set(name, client)
@@ -75,7 +67,7 @@ export class FairQueue<Entry> {
 
   /**
    * Returns the next entry, in time linear to the number of clients that are passed over; undefined if there is none.
-   * @param mayServe returns whether a client, by its network or sender, may be served with its next entry; without it each may
+   * @param mayServe returns whether a client, by its name, may be served with its next entry; without it each may
    */
   peek(mayServe: MayServe<Entry> = always): Entry | undefined {
     return this.#next(mayServe)?.entry
@@ -93,7 +85,7 @@ export class FairQueue<Entry> {
 
   /** Removes and returns the next entry of a sender, and moves the sender, and its client, to the end. */
   takeOf(sender: string): Entry | undefined {
-    const name = this.#clientOf(sender)
+    const name = clientOf(sender)
     const client = this.#clients.get(name)
     const entries = client?.senders.get(sender)
     if (client === undefined || entries === undefined) return undefined
@@ -110,7 +102,7 @@ export class FairQueue<Entry> {
    * @returns whether it was there
    */
   delete(sender: string, entry: Entry): boolean {
-    const name = this.#clientOf(sender)
+    const name = clientOf(sender)
     const client = this.#clients.get(name)
     const entries = client?.senders.get(sender)
     if (client === undefined || entries?.delete(entry) !== true) return false
@@ -121,12 +113,8 @@ export class FairQueue<Entry> {
     return true
   }
 
-  #clientOf(sender: string): string {
-    return this.#networkOf(sender) ?? sender
-  }
-
   #entriesOf(sender: string): Set<Entry> | undefined {
-    return this.#clients.get(this.#clientOf(sender))?.senders.get(sender)
+    return this.#clients.get(clientOf(sender))?.senders.get(sender)
   }
 
   #next(mayServe: MayServe<Entry>): { readonly sender: string; readonly entry: Entry } | undefined {

@@ -1,6 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
-import { FairQueue, type NetworkOf } from './fair-queue.ts'
+import { clientOf } from './clients.ts'
+import { FairQueue } from './fair-queue.ts'
 
 /**
  * Runs work of a sender when the limits permit it; the rest waits, and senders take turns.
@@ -13,16 +14,15 @@ export type LimitConcurrency = <Result>(
 ) => Promise<Result>
 
 /**
- * Creates a limit on concurrent work. One sender, and one network of senders, may use at most half of it, so that no
- * sender waits for all work of another.
+ * Creates a limit on concurrent work. One client may use at most half of it, so that no client waits
+ * for all work of another.
  * @param max maximum number of pieces of work that run at once
- * @param networkOf without it, no sender is in a network
  */
-export function limitConcurrency(max: number, networkOf: NetworkOf = () => null): LimitConcurrency {
+export function limitConcurrency(max: number): LimitConcurrency {
   const maxOfClient = Math.ceil(max / 2)
-  /** Waiting work, by network, or by sender outside any network; the next in turn comes first. */
+  /** Waiting work, by client; the next in turn comes first. */
   const waiting = new Map<string, FairQueue<() => void>>()
-  /** Number of running pieces of work, of each network or sender that has any. */
+  /** Number of running pieces of work, of each client that has any. */
   const runningOf = new Map<string, number>()
   let running = 0
 
@@ -70,7 +70,7 @@ export function limitConcurrency(max: number, networkOf: NetworkOf = () => null)
   }
 
   return async (sender, work, signal) => {
-    const client = networkOf(sender) ?? sender
+    const client = clientOf(sender)
     await turn(client, sender, signal)
     try {
       return await work()

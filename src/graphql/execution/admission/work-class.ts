@@ -1,6 +1,5 @@
-import { FairQueue, type NetworkOf } from './fair-queue.ts'
-import { fairShare } from './fair-share.ts'
-import { RunningCost } from './running-cost.ts'
+import { clientOf, fairShare, RunningCost } from './clients.ts'
+import { FairQueue } from './fair-queue.ts'
 
 /** Work that waits. */
 export interface QueuedWork {
@@ -29,15 +28,12 @@ interface RunningLimits {
 
 /** Work of one class: its queue, and the cost of running work. */
 export class WorkClass {
-  readonly waiting: FairQueue<QueuedWork>
+  readonly waiting = new FairQueue<QueuedWork>()
   readonly running = new RunningCost()
   readonly #limits: RunningLimits
-  readonly #networkOf: NetworkOf
 
-  constructor(limits: RunningLimits, networkOf: NetworkOf) {
+  constructor(limits: RunningLimits) {
     this.#limits = limits
-    this.#networkOf = networkOf
-    this.waiting = new FairQueue(networkOf)
   }
 
   /** Counts work as running where nothing waits and the limits permit it; returns whether it does. */
@@ -55,7 +51,7 @@ export class WorkClass {
     for (let first = this.#first(); first !== undefined; first = this.#first()) {
       if (!this.#hasRoomFor(first.cost) || !may(first)) return
       this.waiting.takeOf(first.sender)
-      this.running.add(this.#networkOf(first.sender) ?? first.sender, first.cost)
+      this.running.add(clientOf(first.sender), first.cost)
       first.begin()
     }
   }

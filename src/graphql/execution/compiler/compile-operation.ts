@@ -20,8 +20,7 @@ import { operationCacheLimits } from '../../../limits.ts'
 import { type CollectFields, type Conditional, fieldCollector } from './collect-fields.ts'
 import { type CompiledField, constantArguments, NotCompilable, resolverOf, typeNameField } from './compiled-field.ts'
 import { definitionOf } from '../syntax-tree.ts'
-import { CompiledOperation } from './compiled-operation.ts'
-import type { OutputWriter } from './compiled-run.ts'
+import { CompiledOperation, type OutputWriter } from './compiled-operation.ts'
 import { asBody, byType, enumOf, leafOf, listOf, nullable, objectOf, onceEach } from './writers.ts'
 
 /** The part of the data that is the body of a REST response, whose JSON text is written separately. */

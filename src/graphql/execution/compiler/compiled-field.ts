@@ -11,7 +11,7 @@ import {
   TypeNameMetaFieldDef,
 } from 'graphql'
 import { usesVariables } from '../syntax-tree.ts'
-import type { OutputWriter } from './compiled-run.ts'
+import type { OutputWriter } from './compiled-operation.ts'
 import { quoted } from './json-text.ts'
 
 /** A compiled field. */

@@ -1,7 +1,7 @@
 import { getArgumentValues, type GraphQLEnumType, type GraphQLLeafType } from 'graphql'
 import { charactersAtOnce } from '../../../limits.ts'
 import type { CompiledField } from './compiled-field.ts'
-import { type CompiledRun, type OutputText, type OutputWriter, Pieces } from './compiled-run.ts'
+import { type CompiledRun, type OutputText, type OutputWriter, Pieces } from './compiled-operation.ts'
 import { leafText, quoted } from './json-text.ts'
 
 /** A resolved value is null, or does not match the type of its field. */

@@ -1,7 +1,7 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import { problem, retryLater } from '../../../rest/problem.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
-import { networkOf } from '../../sender.ts'
+import { clientOf } from '../../../graphql/execution/admission/clients.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
 import { Budget } from '../../server/capacity/budget.ts'
 import type { FanOut } from './fan-out.ts'
@@ -50,8 +50,8 @@ export class LiveConnections {
   readonly #open = new Set<LiveConnection>()
   readonly #slotsOf = new Map<string, number>()
   #slots = 0
-  /** Slots by network, each of which may take a fair share: one network has many senders. */
-  readonly #slotsOfNetworks: Budget
+  /** Slots by client, of which a network with many senders may take a fair share. */
+  readonly #slotsOfClients: Budget
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
   readonly #unsent: UnsentFrames
@@ -59,7 +59,7 @@ export class LiveConnections {
   constructor(options: LiveConnectionsOptions) {
     this.#options = options
     this.#unsent = new UnsentFrames(options.limits.unsentInAll)
-    this.#slotsOfNetworks = new Budget(options.maxStreams)
+    this.#slotsOfClients = new Budget(options.maxStreams)
   }
 
   /** Reserves a slot for a sender, or returns the problem of the limit that refuses it. */
@@ -70,7 +70,7 @@ export class LiveConnections {
       return refusal
     }
     this.#slots++
-    this.#slotsOfNetworks.add(networkOf(sender) ?? sender, 1)
+    this.#slotsOfClients.add(sender, 1)
     this.#slotsOf.set(sender, (this.#slotsOf.get(sender) ?? 0) + 1)
     let isTaken = true
     const callbacks = [(): void => this.#release(sender)]
@@ -117,8 +117,8 @@ export class LiveConnections {
 
   #refusal(sender: string): TextResponse | null {
     const { limits, maxStreams } = this.#options
-    const network = networkOf(sender)
-    const isFull = this.#slots >= maxStreams || (network !== null && !this.#slotsOfNetworks.hasRoom(network, 1))
+    const isNetwork = clientOf(sender) !== sender
+    const isFull = this.#slots >= maxStreams || (isNetwork && !this.#slotsOfClients.hasRoom(sender, 1))
     if (this.#isEnded) return retryLater('OVERLOADED', 'The gateway stops. Connect again.')
     if (isFull) return retryLater('OVERLOADED', 'Too many streams are open. Try again later.')
     if ((this.#slotsOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
@@ -129,7 +129,7 @@ export class LiveConnections {
 
   #release(sender: string): void {
     this.#slots--
-    this.#slotsOfNetworks.giveBack(networkOf(sender) ?? sender, 1)
+    this.#slotsOfClients.giveBack(sender, 1)
     const left = (this.#slotsOf.get(sender) ?? 1) - 1
     if (left === 0) this.#slotsOf.delete(sender)
     else this.#slotsOf.set(sender, left)

@@ -5,7 +5,6 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import { FailureReport } from '../../async/failure-report.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-import { networkOf } from '../../sender.ts'
 import { endOf, type Follower, type Following, isSamePlace } from './following.ts'
 import { limitProductionTime } from './production-time.ts'
 import { RowFailures, wrapReadError } from './row-failures.ts'
@@ -61,8 +60,8 @@ export class LedgerTail {
     this.#versions = versions
     this.#limits = limits
     this.#fanOut = fanOut
-    this.#limitPages = limitConcurrency(limits.ledgerReads, networkOf)
-    this.#limitEnds = limitConcurrency(limits.ledgerEnds, networkOf)
+    this.#limitPages = limitConcurrency(limits.ledgerReads)
+    this.#limitEnds = limitConcurrency(limits.ledgerEnds)
   }
 
   /** Whether there may be commits that were not read. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { measureBusyTime } from '../../async/busy-time.ts'
+import { measureBusyTime } from '../../../graphql/execution/admission/busy-time.ts'
 
 /** Longest rest, in milliseconds: a group that waits for the database takes long, while others keep the event loop busy. */
 const longestRest = 100

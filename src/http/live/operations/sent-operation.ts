@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql'
-import type { OperationParams } from '../../../graphql/execution/executor.ts'
+import type { OperationParams } from '../../../graphql/execution/prepared-operation.ts'
 import { isJsonPost, objectIn } from '../../graphql/json-post.ts'
 import type { RequestedDocument, DocumentParams, PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange } from '../../middleware.ts'

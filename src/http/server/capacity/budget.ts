@@ -1,40 +1,34 @@
-import { fairShare } from '../../../graphql/execution/admission/fair-share.ts'
-import { networkOf } from '../../sender.ts'
+import { clientOf, fairShare } from '../../../graphql/execution/admission/clients.ts'
 
 /**
- * A capacity shared by senders, each of which may take at most a {@link fairShare} of what the others leave, so that
- * dozens cannot lock out the others. The first may take a half, the second then an eighth. The same holds for networks of
- * many senders.
+ * A capacity shared by clients, each of which may take at most a {@link fairShare} of what the others leave, so that
+ * dozens cannot lock out the others. The first may take a half, the second then an eighth.
  */
 export class Budget {
   readonly #max: number
   #taken = 0
-  /** Amount taken by each sender that holds any, and by each network of senders. */
+  /** Amount taken by each client that holds any. */
   readonly #takenBy = new Map<string, number>()
 
   constructor(max: number) {
     this.#max = max
   }
 
-  /** Returns whether an amount is within a sender's share, and that of its network. */
+  /** Returns whether an amount is within the share of a sender's client. */
   hasRoom(sender: string, amount: number): boolean {
-    for (const name of [sender, networkOf(sender)]) {
-      if (name === null) continue
-      const before = this.#takenBy.get(name) ?? 0
-      const left = this.#max - (this.#taken - before)
-      if (before + amount > fairShare(this.#max, left)) return false
-    }
-    return true
+    const taken = this.takenBy(sender)
+    const left = this.#max - (this.#taken - taken)
+    return taken + amount <= fairShare(this.#max, left)
   }
 
-  /** Returns the amount taken by a sender, or by its network. */
+  /** Returns the amount taken by a sender's client. */
   takenBy(sender: string): number {
-    return this.#takenBy.get(networkOf(sender) ?? sender) ?? 0
+    return this.#takenBy.get(clientOf(sender)) ?? 0
   }
 
   /**
    * Takes an amount for a sender.
-   * @returns false, with nothing taken, if the amount exceeds the sender's share
+   * @returns false, with nothing taken, if the amount exceeds the client's share
    */
   take(sender: string, amount: number): boolean {
     if (!this.hasRoom(sender, amount)) return false
@@ -42,15 +36,12 @@ export class Budget {
     return true
   }
 
-  /** Takes an amount for a sender, or gives it back if negative, regardless of the sender's share. */
+  /** Takes an amount for a sender, or gives it back if negative, regardless of its client's share. */
   add(sender: string, amount: number): void {
     this.#taken += amount
-    for (const name of [sender, networkOf(sender)]) {
-      if (name === null) continue
-      const taken = (this.#takenBy.get(name) ?? 0) + amount
-      if (taken > 0) this.#takenBy.set(name, taken)
-      else this.#takenBy.delete(name)
-    }
+    const taken = this.takenBy(sender) + amount
+    if (taken > 0) this.#takenBy.set(clientOf(sender), taken)
+    else this.#takenBy.delete(clientOf(sender))
   }
 
   giveBack(sender: string, amount: number): void {

@@ -1,4 +1,4 @@
-import { networkOf } from '../../sender.ts'
+import { clientOf } from '../../../graphql/execution/admission/clients.ts'
 import { type HeldBody, HeldBytes } from './held-bytes.ts'
 
 /**
@@ -26,7 +26,7 @@ export class SenderBytes<Holder> {
 
   /** Counts a body for a holder, which may hold it several times. */
   hold(sender: string, holder: Holder, body: HeldBody): void {
-    const name = networkOf(sender) ?? sender
+    const name = clientOf(sender)
     const held = this.#holdersOf.get(name) ?? new HeldBytes<Holder>()
     this.#holdersOf.set(name, held)
     held.hold(holder, body)
@@ -35,7 +35,7 @@ export class SenderBytes<Holder> {
 
   /** Releases one hold of a body. */
   release(sender: string, holder: Holder, body: HeldBody): void {
-    const name = networkOf(sender) ?? sender
+    const name = clientOf(sender)
     const held = this.#holdersOf.get(name)
     held?.release(holder, body)
     this.#senders.release(name, body)

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { readLimits, unsentResponseBytes } from '../../../limits.ts'
+import { slowReaderLimits, unsentResponseBytes } from '../../../limits.ts'
 import type { HeldBody } from './held-bytes.ts'
 import { SenderBytes } from './sender-bytes.ts'
 
@@ -50,7 +50,7 @@ export class UnsentBytes {
   #sweeping: NodeJS.Timeout | undefined
 
   constructor(maxBytes: number, options: UnsentOptions = {}) {
-    const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options
+    const { graceSeconds = slowReaderLimits.graceSeconds, bytesPerSecond = slowReaderLimits.bytesPerSecond } = options
     const { sweepMilliseconds = 5_000, now = () => performance.now() } = options
     this.#maxBytes = maxBytes
     this.#graceSeconds = graceSeconds

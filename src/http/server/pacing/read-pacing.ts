@@ -4,7 +4,7 @@ import { senderOfSocket } from '../../sender.ts'
 import { pauseWhile } from '../pause-while.ts'
 import { readFirst } from './first-read.ts'
 import { PausedConnections } from './paused-connections.ts'
-import { ReadCost, SenderCosts } from './read-cost.ts'
+import { ConnectionReadTime, SenderReadTimes } from './read-times.ts'
 import { SlowStart } from './slow-start.ts'
 import type { WaitingConnections, WaitingLimits } from './waiting-connections.ts'
 
@@ -30,8 +30,8 @@ export class ReadPacing {
   readonly #reading = new Set<Socket>()
   /** Attaches the parser of a new connection, which waits for its first turn. */
   readonly #attachParserOf = new WeakMap<Socket, () => void>()
-  readonly #costs = new WeakMap<Socket, ReadCost>()
-  readonly #costsOfSenders: SenderCosts
+  readonly #readTimes = new WeakMap<Socket, ConnectionReadTime>()
+  readonly #readTimesOfSenders: SenderReadTimes
   /** Slow start of `short` by the time of reads, and of `long` and `heavy` by the time of all work. */
   readonly #startOfShort: SlowStart
   readonly #startOfHeavy: SlowStart
@@ -66,7 +66,7 @@ export class ReadPacing {
   ) {
     this.#milliseconds = milliseconds
     this.#paused = new PausedConnections(maxWaiting, ofLong)
-    this.#costsOfSenders = new SenderCosts(milliseconds / 4)
+    this.#readTimesOfSenders = new SenderReadTimes(milliseconds / 4)
     this.#startOfShort = new SlowStart(milliseconds / 2)
     this.#startOfHeavy = new SlowStart(milliseconds / 2)
   }
@@ -82,7 +82,7 @@ export class ReadPacing {
     const isIdle = (): boolean => wasIdle && paused.all.size === 0
     this.#accepted++
     this.#schedule()
-    this.#costs.set(socket, new ReadCost())
+    this.#readTimes.set(socket, new ConnectionReadTime())
     const first = readFirst(socket, isIdle, (isShort, bytes) => {
       paused.delete(socket)
       if (isShort && isIdle()) this.#resume(socket)
@@ -138,7 +138,7 @@ export class ReadPacing {
     const { all } = this.#paused
     if (all.size > 0) this.#paused.resumeNext({ ofShort, ofHeavy }, this.#resume)
     if (all.size > 0 || ofShort === 0 || ofHeavy === 0 || hasAccepted) this.#schedule()
-    else this.#costsOfSenders.clear()
+    else this.#readTimesOfSenders.clear()
   }
 
   /** Charges a read to its connection and address. Runs after the read, or when the next connection's read starts. */
@@ -147,8 +147,8 @@ export class ReadPacing {
     const { socket, at } = this.#newest
     const took = performance.now() - at
     this.#readMilliseconds += took
-    this.#costs.get(socket)?.add(took)
-    if (took >= chargedMilliseconds) this.#costsOfSenders.add(senderOfSocket(socket), took)
+    this.#readTimes.get(socket)?.add(took)
+    if (took >= chargedMilliseconds) this.#readTimesOfSenders.add(senderOfSocket(socket), took)
     this.#newest = null
   }
 
@@ -169,8 +169,8 @@ export class ReadPacing {
     const { heavy, light, yielding } = this.#paused
     for (const socket of this.#reading) {
       socket.pause()
-      const isHeavy = this.#costsOfSenders.isHeavy(senderOfSocket(socket))
-      if (isHeavy && this.#costs.get(socket)?.isLow !== true) this.#wait(socket, heavy)
+      const isHeavy = this.#readTimesOfSenders.isHeavy(senderOfSocket(socket))
+      if (isHeavy && this.#readTimes.get(socket)?.isLow !== true) this.#wait(socket, heavy)
       else this.#wait(socket, isHeavy || this.#wasRead.has(socket) ? yielding : light)
     }
     this.#reading.clear()

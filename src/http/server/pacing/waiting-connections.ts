@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
-import { networkOf, senderOfSocket } from '../../sender.ts'
+import { senderOfSocket } from '../../sender.ts'
 
 /** Maximum numbers of connections that wait in one queue. */
 export interface WaitingLimits {
@@ -17,7 +17,7 @@ export interface WaitingLimits {
  */
 export class WaitingConnections {
   readonly #limits: WaitingLimits
-  readonly #queue = new FairQueue<Socket>(networkOf)
+  readonly #queue = new FairQueue<Socket>()
   readonly #bytesOf = new Map<Socket, number>()
   #bytes = 0
 

@@ -3,14 +3,24 @@ import { expect, test } from 'vitest'
 import { FairQueue } from '../../../../src/graphql/execution/admission/fair-queue.ts'
 
 /** Senders by themselves, and some of two networks. */
-const senders = ['a', 'b', 'n1', 'n2', 'n3', 'm1', 'm2']
-const networkOf = (sender: string): string | null => (sender.length === 1 ? null : sender.slice(0, 1))
+const networks = ['2001:db8:1', '2001:db8:2'] as const
+const senders = [
+  'a',
+  'b',
+  ...[1, 2, 3].map((net) => `${networks[0]}:${net}::/64`),
+  `${networks[1]}:1::/64`,
+  `${networks[1]}:2::/64`,
+]
+const clientName = (sender: string): string => {
+  const network = networks.find((prefix) => sender.startsWith(`${prefix}:`))
+  return network === undefined ? sender : `${network}::/48`
+}
 
 const steps = fc.array(
   fc.oneof(
     fc.record({ add: fc.constantFrom(...senders) }),
     fc.constant({ take: true } as const),
-    fc.record({ takeBut: fc.constantFrom('a', 'b', 'n', 'm') }),
+    fc.record({ takeBut: fc.constantFrom('a', 'b', ...networks.map((prefix) => `${prefix}::/48`)) }),
     fc.record({ drop: fc.nat(20) }),
   ),
   { maxLength: 60 },
@@ -26,7 +36,7 @@ class Model {
   turns: { readonly client: string; waiting: Waiting[] }[] = []
 
   add(sender: string, entry: number): void {
-    const name = networkOf(sender) ?? sender
+    const name = clientName(sender)
     let client = this.turns.find((each) => each.client === name)
     if (client === undefined) this.turns.push((client = { client: name, waiting: [] }))
     const known = client.waiting.find((each) => each.sender === sender)
@@ -75,7 +85,7 @@ class Model {
 test('serves networks in turn, and the senders of each, each first in first out, whoever leaves or is passed over', () => {
   fc.assert(
     fc.property(steps, (all) => {
-      const queue = new FairQueue<number>(networkOf)
+      const queue = new FairQueue<number>()
       const model = new Model()
       const senderOf: string[] = []
       for (const step of all) {
@@ -91,15 +101,16 @@ test('serves networks in turn, and the senders of each, each first in first out,
           expect(queue.take((client) => client !== step.takeBut)).toBe(model.takeBut(step.takeBut))
         } else {
           const next = queue.peek()
-          for (const name of ['a', 'n']) expect(queue.peek((client) => client !== name)).toBe(model.peekWithout(name))
+          for (const name of ['a', `${networks[0]}::/48`])
+            expect(queue.peek((client) => client !== name)).toBe(model.peekWithout(name))
           const taken = model.take()
           expect([next, queue.take()]).toEqual([taken, taken])
         }
         expect(queue.size).toBe(model.sizeOf(() => true))
         for (const sender of senders) {
-          const client = networkOf(sender) ?? sender
+          const client = clientName(sender)
           expect(queue.sizeOf(sender)).toBe(model.sizeOf((each) => each === sender))
-          expect(queue.sizeOfClient(sender)).toBe(model.sizeOf((each) => (networkOf(each) ?? each) === client))
+          expect(queue.sizeOfClient(sender)).toBe(model.sizeOf((each) => clientName(each) === client))
         }
       }
     }),

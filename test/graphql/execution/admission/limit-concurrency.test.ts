@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { Canceller } from '../../../../src/database/cancellation.ts'
 import { ReadCancelled } from '../../../../src/database/errors.ts'
 import { limitConcurrency } from '../../../../src/graphql/execution/admission/limit-concurrency.ts'
-import { networkOf } from '../../../../src/http/sender.ts'
 
 /** Work that ends when it is told to, by its name. */
 function controlled(most: number) {
-  const limit = limitConcurrency(most, networkOf)
+  const limit = limitConcurrency(most)
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   return {

@@ -271,7 +271,7 @@ async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
   if (compiled == null || coerced === undefined) return execute(args)
   counts.compiled++
   try {
-    const data: object = await compiled.run(args.rootValue, {}, coerced, Infinity)
+    const data: object = await compiled.write(args.rootValue, {}, coerced, Infinity)
     return { data: data as Record<string, unknown> }
   } catch {
     return execute(args)

@@ -1,5 +1,4 @@
 import { FairQueue } from '../../../../graphql/execution/admission/fair-queue.ts'
-import { networkOf } from '../../../sender.ts'
 import { Budget } from '../../../server/capacity/budget.ts'
 
 /** An evaluation that waits for its turn, or runs. */
@@ -24,7 +23,7 @@ export class EvaluationRefused extends Error {
  */
 export class EvaluationClass {
   readonly #max: number
-  readonly #waiting = new FairQueue<QueuedEvaluation>(networkOf)
+  readonly #waiting = new FairQueue<QueuedEvaluation>()
   #running = 0
   readonly #runningOf: Budget
 

@@ -1,9 +1,10 @@
-import type { Cancellation } from '../../database/cancellation.ts'
-import { ReadCancelled } from '../../database/errors.ts'
-import { admissionLimits } from '../../limits.ts'
-import type { AdmissionControl } from './admission/admission-control.ts'
-import { FairQueue, type NetworkOf } from './admission/fair-queue.ts'
-import type { RequestContext } from './context.ts'
+import type { Cancellation } from '../../../database/cancellation.ts'
+import { ReadCancelled } from '../../../database/errors.ts'
+import { admissionLimits } from '../../../limits.ts'
+import type { AdmissionControl } from './admission-control.ts'
+import { FairQueue } from './fair-queue.ts'
+import { measureBusyTime } from './busy-time.ts'
+import type { RequestContext } from '../context.ts'
 
 /** Reasons why graphql-js executes an operation in place of the compiled one. */
 export const fallbackReasons = ['error', 'not compiled'] as const
@@ -12,16 +13,9 @@ export type FallbackReason = (typeof fallbackReasons)[number]
 /** The request of an execution that waits for its turn. */
 export type WaitingRequest = Pick<RequestContext, 'sender' | 'signal'>
 
-/** Starts to measure the busy time of the event loop; the returned function returns it, in milliseconds. */
-export type MeasureBusyTime = () => () => number
-
 export interface FallbackOptions {
   /** Called for each execution. */
   readonly onFallback?: ((reason: FallbackReason) => void) | undefined
-  /** Measures how much longer the event loop is busy than idle; without it all time counts as busy. */
-  readonly measureBusyTime?: MeasureBusyTime | undefined
-  /** Finds networks of senders, each of which counts as one sender; without it there are none. */
-  readonly networkOf?: NetworkOf | undefined
 }
 
 /**
@@ -47,19 +41,14 @@ const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not c
 export class FallbackQueue {
   readonly #admission: Pick<AdmissionControl, 'pause'>
   readonly #onFallback: FallbackOptions['onFallback']
-  readonly #measureBusyTime: MeasureBusyTime
   /** The lines of cheap operations, and those of expensive ones. */
   readonly #cheap: LineOfReason
   readonly #expensive: LineOfReason
 
-  constructor(
-    admission: Pick<AdmissionControl, 'pause'>,
-    { onFallback, measureBusyTime = measureTime, networkOf }: FallbackOptions = {},
-  ) {
+  constructor(admission: Pick<AdmissionControl, 'pause'>, { onFallback }: FallbackOptions = {}) {
     this.#admission = admission
     this.#onFallback = onFallback
-    this.#measureBusyTime = measureBusyTime
-    const lines = (): LineOfReason => ({ error: new Line(networkOf), 'not compiled': new Line(networkOf) })
+    const lines = (): LineOfReason => ({ error: new Line(), 'not compiled': new Line() })
     this.#cheap = lines()
     this.#expensive = lines()
   }
@@ -69,7 +58,7 @@ export class FallbackQueue {
    * @param cost query cost of the operation
    * @throws {ReadCancelled} if the signal is aborted before the execution starts
    */
-  async run<Result>(
+  async execute<Result>(
     reason: FallbackReason,
     cost: number,
     requestContext: WaitingRequest,
@@ -95,7 +84,7 @@ export class FallbackQueue {
   ): Promise<Result> {
     const line = (isCheap ? this.#cheap : this.#expensive)[reason]
     await line.turn(requestContext)
-    const busyTime = isCheap ? measureTime() : this.#measureBusyTime()
+    const busyTime = isCheap ? measureTime() : measureBusyTime()
     const running = (async () => execute())()
     const resting = isCheap ? this.#rest(reason, busyTime()) : this.#restAfter(reason, running, busyTime)
     void resting.then(() => line.end())
@@ -147,13 +136,9 @@ interface Waiting {
 
 /** The executions of one reason, one after the other. */
 class Line {
-  readonly #waiting: FairQueue<Waiting>
+  readonly #waiting = new FairQueue<Waiting>()
   /** Whether the turn of an execution is scheduled, or has not ended. */
   #isTaken = false
-
-  constructor(networkOf: NetworkOf | undefined) {
-    this.#waiting = new FairQueue(networkOf)
-  }
 
   /**
    * Resolves in the sender's turn, which ends by `end`.

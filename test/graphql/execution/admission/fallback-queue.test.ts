@@ -1,17 +1,15 @@
 import { expect, test } from 'vitest'
-import { Canceller } from '../../../src/database/cancellation.ts'
-import { ReadCancelled } from '../../../src/database/errors.ts'
+import { Canceller } from '../../../../src/database/cancellation.ts'
+import { ReadCancelled } from '../../../../src/database/errors.ts'
 import {
   type AdmissionControl,
   createAdmissionControl,
-} from '../../../src/graphql/execution/admission/admission-control.ts'
-import { createExecutor } from '../../../src/graphql/execution/executor.ts'
-import { FallbackQueue } from '../../../src/graphql/execution/fallback-queue.ts'
-import { measureBusyTime } from '../../../src/http/async/busy-time.ts'
-import { networkOf } from '../../../src/http/sender.ts'
-import { schema } from '../../../src/graphql/schema/schema.ts'
-import { admissionLimits, defaultQueryLimits } from '../../../src/limits.ts'
-import { tooManyFields, withTooManyFields } from '../../support/not-compilable.ts'
+} from '../../../../src/graphql/execution/admission/admission-control.ts'
+import { createExecutor } from '../../../../src/graphql/execution/executor.ts'
+import { FallbackQueue } from '../../../../src/graphql/execution/admission/fallback-queue.ts'
+import { schema } from '../../../../src/graphql/schema/schema.ts'
+import { admissionLimits, defaultQueryLimits } from '../../../../src/limits.ts'
+import { tooManyFields, withTooManyFields } from '../../../support/not-compilable.ts'
 
 const one = { sender: 'one' }
 const cheap = admissionLimits.cheapCost
@@ -35,10 +33,7 @@ function recording() {
     })
   const reasons: string[] = []
   return {
-    queue: new FallbackQueue(
-      { pause },
-      { onFallback: (reason) => void reasons.push(reason), measureBusyTime, networkOf },
-    ),
+    queue: new FallbackQueue({ pause }, { onFallback: (reason) => void reasons.push(reason) }),
     pauses,
     reasons,
   }
@@ -48,7 +43,7 @@ test('an execution waits while the event loop pauses after one that blocked it, 
   const { queue, pauses, reasons } = recording()
   const begun: number[] = []
   const run = (number: number): Promise<number> =>
-    queue.run('not compiled', expensive, one, () => {
+    queue.execute('not compiled', expensive, one, () => {
       begun.push(number)
       block(5)
       return number
@@ -67,15 +62,15 @@ test('an execution waits while the event loop pauses after one that blocked it, 
 
 test('failed operations do not wait for the pause after those that are not compiled', async () => {
   const { queue } = recording()
-  await queue.run('not compiled', expensive, one, () => block(5))
-  expect(await queue.run('error', expensive, one, () => 'failed')).toBe('failed')
+  await queue.execute('not compiled', expensive, one, () => block(5))
+  expect(await queue.execute('error', expensive, one, () => 'failed')).toBe('failed')
 })
 
 test('failed operations that block the event loop delay the next one of them, and not admission control', async () => {
   const { queue, pauses } = recording()
   const began = performance.now()
-  await queue.run('error', expensive, one, () => block(20))
-  const nextBegan = await queue.run('error', expensive, one, () => performance.now())
+  await queue.execute('error', expensive, one, () => block(20))
+  const nextBegan = await queue.execute('error', expensive, one, () => performance.now())
   // Twice as long again as it blocked; a timer may fire a millisecond before its time.
   expect(nextBegan - began).toBeGreaterThan(50)
   expect(pauses).toEqual([])
@@ -84,25 +79,25 @@ test('failed operations that block the event loop delay the next one of them, an
 test('an execution keeps its turn while it waits for reads, until it has ended', async () => {
   const { queue } = recording()
   const order: string[] = []
-  const first = queue.run('error', expensive, one, async () => {
+  const first = queue.execute('error', expensive, one, async () => {
     order.push('first begins')
     await iterations(20)
     order.push('first ends')
   })
-  await Promise.all([first, queue.run('error', expensive, one, () => order.push('second begins'))])
+  await Promise.all([first, queue.execute('error', expensive, one, () => order.push('second begins'))])
   expect(order).toEqual(['first begins', 'first ends', 'second begins'])
 })
 
 test('an execution that waits long keeps its turn for a time only, because it may wait for the next one', async () => {
   const { queue } = recording()
   let end: () => void = () => undefined
-  const first = queue.run(
+  const first = queue.execute(
     'error',
     expensive,
     one,
     () => new Promise<string>((resolve) => (end = () => resolve('first'))),
   )
-  await queue.run('error', expensive, one, () => end())
+  await queue.execute('error', expensive, one, () => end())
   expect(await first).toBe('first')
 })
 
@@ -112,12 +107,12 @@ test('cheap operations do not wait for the reads of others, nor for expensive op
   let end: () => void = () => undefined
   const reads = new Promise<void>((resolve) => (end = resolve))
   const slow = [expensive, cheap].map((cost) =>
-    queue.run('error', cost, one, async () => {
+    queue.execute('error', cost, one, async () => {
       await reads
       order.push('slow')
     }),
   )
-  void queue.run('error', cheap, { sender: 'other' }, () => order.push('fast'))
+  void queue.execute('error', cheap, { sender: 'other' }, () => order.push('fast'))
   await iterations(20)
   end()
   await Promise.all(slow)
@@ -128,7 +123,7 @@ test('cheap operations start one after the other, with a rest after each that bl
   const { queue, pauses } = recording()
   const begun: number[] = []
   const run = (number: number): Promise<void> =>
-    queue.run('not compiled', cheap, one, () => {
+    queue.execute('not compiled', cheap, one, () => {
       begun.push(number)
       block(5)
     })
@@ -149,7 +144,7 @@ test('compilations for one run take turns with cheap operations, and rest', asyn
     block(5)
     return 'variant'
   })
-  const next = queue.run('not compiled', cheap, { sender: 'other' }, () => begun.push('other'))
+  const next = queue.execute('not compiled', cheap, { sender: 'other' }, () => begun.push('other'))
   expect(await compiled).toBe('variant')
   await iterations(5)
   expect(begun).toEqual(['compiled'])
@@ -161,7 +156,7 @@ test('compilations for one run take turns with cheap operations, and rest', asyn
 
 test('the pause is as long as values that came later, and the text of the result, kept the event loop busy', async () => {
   const { queue, pauses } = recording()
-  await queue.run('not compiled', expensive, one, async () => {
+  await queue.execute('not compiled', expensive, one, async () => {
     await iterations(2)
     block(30)
   })
@@ -175,8 +170,8 @@ test('an execution that is cancelled before its turn does not start, and delays 
   const { queue } = recording()
   const gone = new Canceller()
   const begun: string[] = []
-  const cancelled = queue.run('not compiled', expensive, { ...one, signal: gone }, () => begun.push('cancelled'))
-  const next = queue.run('not compiled', expensive, one, () => begun.push('next'))
+  const cancelled = queue.execute('not compiled', expensive, { ...one, signal: gone }, () => begun.push('cancelled'))
+  const next = queue.execute('not compiled', expensive, one, () => begun.push('next'))
   gone.abort()
   await expect(cancelled).rejects.toBeInstanceOf(ReadCancelled)
   await next
@@ -187,15 +182,15 @@ test('senders take turns, and those of one network as one', async () => {
   const { queue } = recording()
   const begun: string[] = []
   const senders = ['one', 'one', 'one', '2001:db8:1:1::/64', '2001:db8:1:2::/64', '2001:db8:1:2::/64', 'other']
-  await Promise.all(senders.map((sender) => queue.run('error', expensive, { sender }, () => begun.push(sender))))
+  await Promise.all(senders.map((sender) => queue.execute('error', expensive, { sender }, () => begun.push(sender))))
   expect(begun.slice(0, 3)).toEqual(['one', '2001:db8:1:1::/64', 'other'])
   expect(begun).toHaveLength(senders.length)
 })
 
 test('an execution that fails rejects its own result alone', async () => {
   const { queue } = recording()
-  const failing = queue.run('error', expensive, one, () => Promise.reject(new Error('own')))
-  const next = queue.run('error', expensive, one, () => 'next')
+  const failing = queue.execute('error', expensive, one, () => Promise.reject(new Error('own')))
+  const next = queue.execute('error', expensive, one, () => 'next')
   await expect(failing).rejects.toThrow('own')
   expect(await next).toBe('next')
 })

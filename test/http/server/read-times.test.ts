@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { SenderCosts } from '../../../src/http/server/pacing/read-cost.ts'
+import { SenderReadTimes } from '../../../src/http/server/pacing/read-times.ts'
 
 test('the costs of more addresses than are counted are forgotten, however long connections wait', () => {
-  const costs = new SenderCosts(5, 100)
+  const costs = new SenderReadTimes(5, 100)
   costs.add('heavy', 50)
   for (let count = 1; count < 100; count++) costs.add(`other ${count}`, 1)
   expect(costs.isHeavy('heavy')).toBe(true)

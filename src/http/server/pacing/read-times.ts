@@ -1,7 +1,7 @@
 import { countedSenders } from '../../../limits.ts'
 
 /** Moving average of the time that the reads of one connection take, starting with an assumed read. */
-export class ReadCost {
+export class ConnectionReadTime {
   #reads = 1
   #milliseconds = assumedMilliseconds
 
@@ -24,7 +24,7 @@ const lowMilliseconds = 3
 const countedReads = 64
 
 /** Milliseconds that reads took, by address, since the queues of connections were last empty. */
-export class SenderCosts {
+export class SenderReadTimes {
   readonly #spent = new Map<string, number>()
   readonly #fewMilliseconds: number
   readonly #maxSenders: number
