@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
+import { gatewayOn } from '../support/gateway.ts'
 import { prepareHomes } from '../support/home.ts'
+import { rawConnection } from '../support/raw.ts'
+import { serverOf } from '../support/server.ts'
+import { addressOf, apply, deposit, midnight, opened, strategy } from '../support/world.ts'
 import { edge } from './edge.ts'
-import { noNginx } from './nginx.ts'
+import { noNginx, startNginx } from './nginx.ts'
 import { silent } from './show.ts'
 
 const homes = prepareHomes()
@@ -19,5 +23,30 @@ test.skipIf(noNginx !== null)(
     expect(flaws).toEqual([])
     // Were nothing committed meanwhile, no answer could be old.
     expect(figures['commits meanwhile']).toBeGreaterThan(0)
+  },
+)
+
+test.skipIf(noNginx !== null)(
+  `nginx keeps no answer to several headers Accept under the first of them${noNginx === null ? '' : ` (${noNginx})`}`,
+  async () => {
+    const database = await (await homes.create()).open()
+    const vault = addressOf(1)
+    await apply(database, [strategy('calm'), opened(vault, 'calm'), deposit(vault, midnight, '1000')])
+    const server = await serverOf(gatewayOn(database, { edgeSeconds: 60 }).app)
+    const nginx = await startNginx(server.port)
+    const answer = async (...accepted: readonly string[]): Promise<string> => {
+      const connection = await rawConnection(Number(new URL(nginx.origin).port))
+      const lines = accepted.map((accept) => `Accept: ${accept}\r\n`).join('')
+      connection.send(`GET /vault/${vault}/equity HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${lines}\r\n`)
+      return connection.closed
+    }
+    try {
+      expect(await answer('*/*', 'text/csv')).toContain('X-Cache-Status: MISS')
+      expect(await answer('*/*')).toContain('Content-Type: application/json')
+    } finally {
+      await nginx.remove()
+      await server.close()
+      await database.close()
+    }
   },
 )
