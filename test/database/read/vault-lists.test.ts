@@ -311,4 +311,18 @@ describe.each<[when: string, prepare: () => Promise<unknown>]>([
       }
     }
   })
+  test('reads no ranges of strategies that do not exist', async () => {
+    const visitedFor = async (many: number): Promise<number> => {
+      const strategy = Array.from({ length: many }, (_, index) => `unknown ${index}`)
+      const page = {
+        filter: { ...everything, strategy },
+        orderBy: 'VALUE_USD',
+        direction: 'DESC',
+        first,
+        after: null,
+      } as const
+      return (await touched(database, (counted) => readVaultPages(counted, [allStrategies], page))).pages
+    }
+    expect((await visitedFor(200)) - (await visitedFor(1))).toBeLessThan(200 * vaultStatuses.length)
+  })
 })

@@ -69,8 +69,10 @@ interface Groups {
 /** The parts of the indexes of a scope that a list is merged from; the row `part` has their number in `parts`. */
 export const partsOf: Record<Scope, Groups> = {
   all: { from: '(select 1 as parts) part', equal: '' },
+  // Strategies that do not exist are left out: the look-up of one takes much less time than its ranges do.
   strategy: {
-    from: `(select wanted.strategy, count(*) over () as parts from unnest(${strategies}) as wanted(strategy)) part`,
+    from: `(select wanted.strategy, count(*) over () as parts from unnest(${strategies}) as wanted(strategy)
+      where exists (select from strategy where id = wanted.strategy)) part`,
     equal: 'strategy_id = part.strategy and',
   },
   // The vaults of a large owner are a part for each of its strategies.
