@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { defaultHttpLimits } from '../../src/limits.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { prepareHomes } from '../support/home.ts'
 import { rawConnection } from '../support/raw.ts'
@@ -43,6 +44,25 @@ test.skipIf(noNginx !== null)(
     try {
       expect(await answer('*/*', 'text/csv')).toContain('X-Cache-Status: MISS')
       expect(await answer('*/*')).toContain('Content-Type: application/json')
+    } finally {
+      await nginx.remove()
+      await server.close()
+      await database.close()
+    }
+  },
+)
+
+test.skipIf(noNginx !== null)(
+  `nginx keeps answers to targets as long as may be${noNginx === null ? '' : ` (${noNginx})`}`,
+  async () => {
+    const database = await (await homes.create()).open()
+    await apply(database, [strategy('calm')])
+    const server = await serverOf(gatewayOn(database, { edgeSeconds: 60 }).app)
+    const nginx = await startNginx(server.port)
+    const path = '/strategies?'.padEnd(defaultHttpLimits.targetBytes, 'x')
+    try {
+      const kept = [await fetch(nginx.origin + path), await fetch(nginx.origin + path)]
+      expect(kept.map(({ headers }) => headers.get('x-cache-status'))).toEqual(['MISS', 'HIT'])
     } finally {
       await nginx.remove()
       await server.close()
