@@ -1,7 +1,7 @@
 import type { RequestContext } from '../graphql/execution/context.ts'
 import type { ExecutedDocument, FixedDocumentExecutor } from '../graphql/execution/fixed-document.ts'
 import { csvOfList } from './csv.ts'
-import { BadParameter, readParameters } from './parameters.ts'
+import { BadParameter, readParameters, shortestText } from './parameters.ts'
 import { problem, retryLater } from './problem.ts'
 import type { TextResponse } from './text-response.ts'
 import type { Route } from './route.ts'
@@ -146,7 +146,8 @@ const csvHeaders = { 'content-type': 'text/csv; charset=utf-8', vary: 'accept' }
 
 /** Returns the header of a page that links to the next one. */
 function linked({ path, query }: RestRequest, route: Route, next: string): Record<string, string> {
-  const following = knownParameters(route, query)
+  const known = Array.from(knownParameters(route, query), ([name, value]) => [name, shortestText(value)])
+  const following = new URLSearchParams(known)
   following.set('cursor', next)
   return { link: `<${path}?${following.toString()}>; rel="next"` }
 }

@@ -109,6 +109,15 @@ export function readParameters(
   return variables
 }
 
+/**
+ * Returns a valid value of a parameter without leading zeros and repeated items, of which a client may send thousands: a
+ * proxy takes a response with longer headers than its buffer, 4 KB in nginx, for a failure of the gateway, and leaves it.
+ */
+export function shortestText(value: string): string {
+  const items = value.split(',').map((item) => item.replace(/^(-?)0+(?=\d)/, '$1'))
+  return [...new Set(items)].join(',')
+}
+
 function quoted(value: string): string {
   return JSON.stringify(value.slice(0, 80))
 }

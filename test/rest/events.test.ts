@@ -192,4 +192,12 @@ describe('Link', () => {
     }
     expect((await linkedPages(gateway.get, `/vault/${vaultA}/events?limit=2`)).at(-1)?.headers.get('link')).toBeNull()
   })
+
+  test('is linked in a short header, however long its filters are written', async () => {
+    await apply(database, events(0, 9))
+    const path = `/vault/${vaultA}/events?type=${'fee,deposit,'.repeat(200)}fee&since=${'0'.repeat(2_000)}7&limit=001`
+    const [first, second] = await linkedPages(gateway.get, path)
+    expect(first.headers.get('link')).toMatch(/\?type=fee%2Cdeposit&since=7&limit=1&cursor=[^&]{1,300}>/)
+    expect(await second?.json()).toHaveLength(1)
+  })
 })
