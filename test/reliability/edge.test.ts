@@ -53,16 +53,19 @@ test.skipIf(noNginx !== null)(
 )
 
 test.skipIf(noNginx !== null)(
-  `nginx keeps answers to targets as long as may be${noNginx === null ? '' : ` (${noNginx})`}`,
+  `nginx answers, and keeps what it may, however long target and Accept are${noNginx === null ? '' : ` (${noNginx})`}`,
   async () => {
     const database = await (await homes.create()).open()
     await apply(database, [strategy('calm')])
     const server = await serverOf(gatewayOn(database, { edgeSeconds: 60 }).app)
     const nginx = await startNginx(server.port)
     const path = '/strategies?'.padEnd(defaultHttpLimits.targetBytes, 'x')
+    const headers = { accept: 'a/b,'.repeat(2_000) }
     try {
-      const kept = [await fetch(nginx.origin + path), await fetch(nginx.origin + path)]
-      expect(kept.map(({ headers }) => headers.get('x-cache-status'))).toEqual(['MISS', 'HIT'])
+      const kept = [await fetch(nginx.origin + path), await fetch(nginx.origin + path, { headers })]
+      expect(kept.map(({ status }) => status)).toEqual([200, 200])
+      expect((await fetch(nginx.origin + path)).headers.get('x-cache-status')).toBe('HIT')
+      expect((await fetch(`${nginx.origin + path}${'x'.repeat(900)}`)).status).toBe(414)
     } finally {
       await nginx.remove()
       await server.close()
