@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { defaultHttpLimits } from '../../src/limits.ts'
 import { gatewayOn } from '../support/gateway.ts'
@@ -70,6 +73,31 @@ test.skipIf(noNginx !== null)(
       await nginx.remove()
       await server.close()
       await database.close()
+    }
+  },
+)
+
+test.skipIf(noNginx !== null)(
+  `nginx passes on equal requests for what is never kept at once${noNginx === null ? '' : ` (${noNginx})`}`,
+  async () => {
+    const held: ServerResponse[] = []
+    const gateway = createServer(({ url }, response) => {
+      if (url === '/held') held.push(response)
+      else response.setHeader('cache-control', 'no-cache').end()
+    }).listen(0, '127.0.0.1')
+    await once(gateway, 'listening')
+    const nginx = await startNginx((gateway.address() as AddressInfo).port)
+    try {
+      const equal = [fetch(`${nginx.origin}/held`), fetch(`${nginx.origin}/held`)]
+      // Each of these is answered after the equal ones have reached nginx.
+      for (let others = 0; others < 200 && held.length < 2; others++) await fetch(`${nginx.origin}/other`)
+      expect(held).toHaveLength(2)
+      for (const response of held) response.setHeader('cache-control', 'no-cache').end()
+      expect((await Promise.all(equal)).map(({ status }) => status)).toEqual([200, 200])
+    } finally {
+      await nginx.remove()
+      gateway.close()
+      gateway.closeAllConnections()
     }
   },
 )
