@@ -81,6 +81,18 @@ describe('an axis', () => {
       ['$12.345678901T', '$12.345678902T'],
     ],
     [
+      [0, 2.5, 5, 7.5, 10],
+      ['$0', '$2.5', '$5', '$7.5', '$10'],
+    ],
+    [
+      [0, 2_500, 5_000, 7_500],
+      ['$0', '$2.5K', '$5K', '$7.5K'],
+    ],
+    [
+      [1_000_000, 1_250_000, 1_500_000],
+      ['$1M', '$1.25M', '$1.5M'],
+    ],
+    [
       [-0.001, 0, 0.001],
       ['-$0.001', '$0', '$0.001'],
     ],
@@ -88,7 +100,7 @@ describe('an axis', () => {
       [-2_000, 0, 2_000],
       ['-$2K', '$0', '$2K'],
     ],
-  ])('of the amounts %j tells each from the others', (amounts, labels) => {
+  ])('of the amounts %j tells each as it is', (amounts, labels) => {
     expect(usdLabels(amounts, (amounts[1] ?? 0) - (amounts[0] ?? 0))).toEqual(labels)
   })
 })

@@ -30,13 +30,13 @@ export function timeLabels(times: readonly number[], step: number): string[] {
 const maxDigits = 12
 
 /**
- * Labels amounts on an axis, in thousands, millions or more, with enough digits to distinguish them.
+ * Labels amounts on an axis, in thousands, millions or more, with all digits: a step of the axis has two at most, as 2.5 has.
  * @param step between two amounts
  */
 export function usdLabels(amounts: readonly number[], step: number): string[] {
   const greatest = Math.max(...amounts.map(Math.abs), step)
   const unit = Math.min(12, Math.max(0, 3 * Math.floor(magnitudeOf(greatest) / 3)))
-  const maximumFractionDigits = Math.min(maxDigits, Math.max(0, unit - magnitudeOf(step)))
+  const maximumFractionDigits = Math.min(maxDigits, Math.max(0, unit - magnitudeOf(step) + 1))
   const options = { style: 'currency', currency: 'USD', notation: 'compact', maximumFractionDigits } as const
   const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: 0, ...options })
   return amounts.map((amount) => format.format(amount))
