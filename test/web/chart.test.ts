@@ -90,6 +90,28 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
+  test('shows a single point within the day around it', async () => {
+    const other = addressOf(3)
+    const at = midnight + day
+    await apply(database, [opened(other, 'calm'), deposit(other, at, '10')])
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${other}`)
+    const plot = page.locator('.chart .u-over').first()
+    await plot.scrollIntoViewIfNeeded()
+    const { x = 0, y = 0, width = 0 } = (await plot.boundingBox()) ?? {}
+    await page.mouse.move(x + 1, y + 50)
+    await page.mouse.down()
+    await page.mouse.move(x + width - 1, y + 50, { steps: 3 })
+    await page.mouse.up()
+    await page.waitForURL(/until=/)
+    const { searchParams } = new URL(page.url())
+    const [since, until] = ['since', 'until'].map((name) => Number(searchParams.get(name)))
+    expect(since).toBeGreaterThan(at - day)
+    expect(since).toBeLessThan(at)
+    expect(until).toBeGreaterThan(at)
+    expect(until).toBeLessThan(at + day)
+    await closeFaultless()
+  })
+
   test('is not that of another window, where its own is not answered', async () => {
     const page = await browser.newPage({ locale: 'en-US' })
     await page.route('**/graphql', (route) =>

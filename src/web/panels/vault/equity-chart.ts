@@ -27,6 +27,9 @@ const figureOf = {
 /** Shortest drag that is a zoom, in pixels. */
 const leastDrag = 6
 
+/** In seconds. */
+const halfDay = 43_200
+
 /** Minimum space between time labels, minimum width of amount labels, and width of a character, in pixels. */
 const [timeSpace, leastAxis, characterWidth] = [76, 64, 7]
 
@@ -120,12 +123,18 @@ function optionsOf(
       sync: { key: 'equity', filters: { pub: (type: string) => type === 'mousemove' || type === 'mouseleave' } },
       points: { size: 7 },
     },
+    scales: { x: { range: timeRange } },
     axes: [
       { ...axis, grid: { show: false }, space: timeSpace, values: labelledBy(timeLabels) },
       { ...axis, values: labelledBy(usdLabels), size },
     ],
     series: [{}, ...curves.map((curve) => seriesOf(curve, colour))],
   }
+}
+
+/** Returns the times of an axis: those of the data, or the day around a single point, for which uPlot would take a thousand days. */
+function timeRange({ data: [times] }: uPlot, from: number, to: number): [from: number, to: number] {
+  return times.length === 1 ? [from - halfDay, from + halfDay] : [from, to]
 }
 
 /** Adapts a function for axis labels to uPlot's signature. */
