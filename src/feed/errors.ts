@@ -14,11 +14,20 @@ export class BadFact extends Error {
     /** The vault that the fact is about; null where it is about none, or unknown. */
     readonly vault: string | null = null,
   ) {
-    const messageWithoutFeed = `line ${line}: ${key === null ? '' : `${key} `}${reason}`
+    const messageWithoutFeed = `line ${line}: ${printable(`${key === null ? '' : `${key} `}${reason}`)}`
     super(`${feed}, ${messageWithoutFeed}`)
     this.messageWithoutFeed = messageWithoutFeed
     this.name = 'BadFact'
   }
+}
+
+/**
+ * Escapes control characters and those that change the direction of text: keys and names of a line may have them, and a terminal
+ * would obey them, or show a line of its own in the log.
+ */
+function printable(text: string): string {
+  const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, escape)
 }
 
 /** A feed that cannot be read: missing, truncated, or changed since it was read before. */

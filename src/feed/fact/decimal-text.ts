@@ -1,17 +1,7 @@
 import { z } from 'zod'
 import { Decimal, maxExponent } from '../../domain/decimal.ts'
 import { formatValue } from './format-value.ts'
-
-/** A JSON number that is not a safe integer, as text, so that it is never converted to a float. */
-export class NumberText {
-  constructor(readonly text: string) {}
-}
-
-/** Converts the text of a JSON number: to a number where it is a safe integer, else to the text itself. */
-export function readNumber(text: string): number | NumberText {
-  const value = Number(text)
-  return /^-?\d+$/.test(text) && Number.isSafeInteger(value) ? value : new NumberText(text)
-}
+import { NumberText } from './number-text.ts'
 
 /** Maximum digits before and after the decimal point. */
 export interface DecimalBounds {
@@ -60,9 +50,9 @@ function readDecimal(value: unknown, { integerDigits, decimals }: DecimalBounds)
   if (value === undefined) return 'is missing'
   const text = decimalText(value)
   if (text === null) return `is ${formatValue(value)}, not a decimal such as "1234.5"`
-  if (negative.test(text)) return `is ${text}, less than 0`
-  // Limits the length before parsing, because an exponent could denote a number of any size.
+  // Limits the length before parsing, because an exponent could denote a number of any size, and that of the messages below.
   if (text.length > 120) return 'has more than 120 characters'
+  if (negative.test(text)) return `is ${text}, less than 0`
   const [mantissa = '', exponent = '0'] = text.split(/e/i)
   const number = new Decimal(isShort(exponent) ? text : mantissa)
   const isOver = !isShort(exponent) && !number.isZero()

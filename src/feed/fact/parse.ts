@@ -1,15 +1,18 @@
 import { parse as parseJson } from 'lossless-json'
 import type { z } from 'zod'
-import { NumberText, readNumber } from './decimal-text.ts'
 import type { ValidationIssue } from '../errors.ts'
-import { type Fact, type FactKind, factKinds, factSchema } from './fact.ts'
-import { formatValue } from './format-value.ts'
+import { type Fact, type FactKind, factKinds, factSchema, maxNameCharacters } from './fact.ts'
+import { formatValue, shortened } from './format-value.ts'
+import { NumberText, readNumber } from './number-text.ts'
 import { parsePlainJson } from './plain-json.ts'
 import { parseUsualKeyOrder } from './usual-key-order.ts'
 import { readUsualMark } from './usual-mark.ts'
 
 /** Maximum length of a line: longer than any real screen fact, and small enough for memory. */
 export const maxLineBytes = 4 * 1024 * 1024
+
+/** Maximum length of a parser's message, which may quote a key of any length. */
+const maxProblemCharacters = 300
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -33,7 +36,7 @@ export function parseFact(bytes: Uint8Array): Parsed {
     // Rejects a key that occurs twice with different values, and retains numbers as text where they are not safe integers.
     value = parseJson(text, undefined, { parseNumber: readNumber })
   } catch (error) {
-    return bad(null, `the line is not JSON: ${(error as Error).message}`)
+    return bad(null, problemOf(error as Error))
   }
   return value instanceof NumberText ? bad(null, 'the line is not a JSON object') : checkFact(value)
 }
@@ -48,6 +51,12 @@ export function checkFact(value: unknown): Parsed {
   const { kind } = Object(value) as { kind?: unknown }
   const known = factKinds.find((one) => one === kind) ?? null
   return issue === undefined ? bad(null, 'the line is not a fact', known) : bad(keyOf(issue), issue.message, known)
+}
+
+/** Returns why a line could not be parsed. */
+function problemOf(error: Error): string {
+  if (error instanceof RangeError) return 'the line has too many arrays or objects inside each other'
+  return `the line is not JSON: ${shortened(error.message, maxProblemCharacters)}`
 }
 
 /** Returns whether a key is `__proto__`: parsers that assign keys one by one lose this key before it is validated. */
@@ -83,8 +92,13 @@ function keyOf(issue: z.core.$ZodIssue): string | null {
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path
   if (path.length === 0) return null
   return path
-    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`))
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${nameOf(step)}`))
     .join('')
+}
+
+/** Returns a key as far as names go: those of an unknown or invalid one may be longer. */
+function nameOf(step: PropertyKey): string {
+  return shortened(String(step), maxNameCharacters)
 }
 
 /** Describes a zod issue in the words of the feed's documentation. */
@@ -117,7 +131,7 @@ function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>)
 function typeName(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
-  return value instanceof NumberText ? value.text : article(typeof value)
+  return value instanceof NumberText ? formatValue(value) : article(typeof value)
 }
 
 function expected(type: string): string {

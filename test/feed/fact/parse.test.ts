@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { BadFact } from '../../../src/feed/errors.ts'
 import { formatValue } from '../../../src/feed/fact/format-value.ts'
 import { checkFact, parseFact } from '../../../src/feed/fact/parse.ts'
 import { deposit, event, mark, midnight, opened, position, strategy, vaultA } from '../../support/world.ts'
@@ -34,6 +35,8 @@ const optional: readonly string[] = ['mark.fees', 'mark.positions[0].ticks', 'ha
 
 /** Start of the project's own messages, as opposed to a library's. */
 const inWords = /^(is |has |holds |the line |".* is not an address)/s
+
+const zeros = '0'.repeat(100_000)
 
 type Path = readonly (string | number)[]
 
@@ -273,6 +276,35 @@ describe('a line', () => {
     const latin1 = Buffer.from(JSON.stringify({ ...good.suspend, reason: 'é' }), 'latin1')
     expect(flawOf(bytes)).toBeNull()
     expect(flawOf(latin1)).toEqual({ key: null, reason: 'the line is not UTF-8' })
+  })
+
+  test.each([
+    ['a negative number', lineWith(good.mark, ['valueUsd'], 0).replace('"valueUsd":0', `"valueUsd":-1${zeros}`)],
+    ['a time', lineWith(good.mark, ['ts'], 0).replace('"ts":0', `"ts":1${zeros}`)],
+    ['a kind', `{"kind":1${zeros}}`],
+    ['an unknown key', lineWith(good.mark, [`k${zeros}`], 1)],
+    ['a symbol', lineWith(good.mark, ['prices', `k${zeros}`], '1')],
+    ['a key that occurs twice', `{"k${zeros}":1,"k${zeros}":2}`],
+  ])('with %s of any length has a short error', (_, line) => {
+    const { key, reason } = flawOf(line) ?? {}
+    expect(reason).toMatch(inWords)
+    expect(`${key} ${reason}`.length).toBeLessThan(600)
+  })
+
+  test.each(['[', '{"a":'])('with too many of %s inside each other has an error that says so', (opening) => {
+    const closing = opening === '[' ? ']' : '}'
+    const line = `${opening.repeat(200_000)}1${closing.repeat(200_000)}`
+    expect(flawOf(line)).toEqual({ key: null, reason: 'the line has too many arrays or objects inside each other' })
+  })
+
+  test('with a number for its kind has that in its error', () => {
+    expect(flawOf('{"kind":1.50}')).toEqual({ key: 'kind', reason: 'is 1.50, which is no kind of fact' })
+  })
+
+  test('with a control character in a key has an error that no terminal obeys', () => {
+    const flaw = flawOf(lineWith(good.mark, ['prices', '\u001b[2J\n\u009b\u202e'], 'x'))
+    const { message } = new BadFact('feed', 1, flaw?.key ?? null, flaw?.reason ?? '')
+    expect(message).toBe('feed, line 1: prices.\\u001b[2J\\u000a\\u009b\\u202e is "x", not a decimal such as "1234.5"')
   })
 
   test('of any bytes or any JSON is a fact or has a readable error', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { parse as parseJson } from 'lossless-json'
 import { describe, expect, test } from 'vitest'
-import { readNumber } from '../../../src/feed/fact/decimal-text.ts'
+import { readNumber } from '../../../src/feed/fact/number-text.ts'
 import { parsePlainJson } from '../../../src/feed/fact/plain-json.ts'
 
 /** Texts of JSON, and texts that are nearly that: keys that repeat, numbers of all forms, white space anywhere. */

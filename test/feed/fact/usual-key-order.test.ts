@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { parse as parseJson } from 'lossless-json'
 import { expect, test } from 'vitest'
-import { readNumber } from '../../../src/feed/fact/decimal-text.ts'
+import { readNumber } from '../../../src/feed/fact/number-text.ts'
 import { parseUsualKeyOrder } from '../../../src/feed/fact/usual-key-order.ts'
 import { mark, midnight, position, vaultA } from '../../support/world.ts'
 

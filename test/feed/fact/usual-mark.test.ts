@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { digestOf } from '../../../src/feed/fact/digest.ts'
 import { factSchema } from '../../../src/feed/fact/fact.ts'
-import { NumberText } from '../../../src/feed/fact/decimal-text.ts'
+import { NumberText } from '../../../src/feed/fact/number-text.ts'
 import { readUsualMark } from '../../../src/feed/fact/usual-mark.ts'
 import { mark, midnight, position, vaultA } from '../../support/world.ts'
 
