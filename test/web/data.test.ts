@@ -103,6 +103,15 @@ describe('an axis', () => {
   ])('of the amounts %j tells each as it is', (amounts, labels) => {
     expect(usdLabels(amounts, (amounts[1] ?? 0) - (amounts[0] ?? 0))).toEqual(labels)
   })
+
+  test.each([
+    ['ja', [10_000, 12_500, 15_000], ['$1万', '$1.25万', '$1.5万']],
+    ['en-IN', [0, 250_000, 500_000], ['$0', '$2.5L', '$5L']],
+    ['de', [1_000_000, 1_250_000], ['1 Mio. $', '1,25 Mio. $']],
+  ])('tells amounts as they are in the units of %s', (locale, amounts, labels) => {
+    const found = usdLabels(amounts, (amounts[1] ?? 0) - (amounts[0] ?? 0), locale)
+    expect(found.map((label) => label.replaceAll('\u00a0', ' '))).toEqual(labels)
+  })
 })
 
 test('CSV quotes commas, quotes and line breaks', () => {

@@ -32,13 +32,15 @@ const maxDigits = 12
 /**
  * Labels amounts on an axis, in thousands, millions or more, with all digits: a step of the axis has two at most, as 2.5 has.
  * @param step between two amounts
+ * @param locale that of the browser unless given: some count in ten thousands, or in lakhs
  */
-export function usdLabels(amounts: readonly number[], step: number): string[] {
+export function usdLabels(amounts: readonly number[], step: number, locale?: string): string[] {
   const greatest = Math.max(...amounts.map(Math.abs), step)
-  const unit = Math.min(12, Math.max(0, 3 * Math.floor(magnitudeOf(greatest) / 3)))
-  const maximumFractionDigits = Math.min(maxDigits, Math.max(0, unit - magnitudeOf(step) + 1))
+  // No unit is greater than the amount; zeros at the end are not shown.
+  const digits = Math.max(0, magnitudeOf(greatest)) - magnitudeOf(step) + 1
+  const maximumFractionDigits = Math.min(maxDigits, Math.max(0, digits))
   const options = { style: 'currency', currency: 'USD', notation: 'compact', maximumFractionDigits } as const
-  const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: 0, ...options })
+  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: 0, ...options })
   return amounts.map((amount) => format.format(amount))
 }
 
