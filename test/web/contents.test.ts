@@ -64,11 +64,12 @@ const views = {
 describe.skipIf(noBrowser !== null)('the explorer', () => {
   let browser: Browser
   let gateway: LiveGateway
+  let database: TestDatabase
   let nothing: TestDatabase
   let empty: LiveGateway
 
   beforeAll(async () => {
-    const database = await emptyDatabase()
+    database = await emptyDatabase()
     nothing = await createDatabase()
     await apply(database, facts)
     const folders = await pageFolders()
@@ -95,6 +96,27 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
       .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== 'inline')
       .filter((one) => one.clientWidth > 1)
       .map((one) => one.outerHTML.slice(0, 120))`)
+
+  /** The characters of a text within an element, in their order from left to right. */
+  const charactersInPlace = (page: Page, selector: string, text: string): Promise<string> =>
+    page.locator(selector).evaluate((element, wanted) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+      const left = (node: Node, at: number): number => {
+        const range = document.createRange()
+        range.setStart(node, at)
+        range.setEnd(node, at + 1)
+        return range.getBoundingClientRect().left
+      }
+      const characters: [number, string][] = []
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        const from = node.textContent?.indexOf(wanted) ?? -1
+        if (from >= 0) for (const [at, one] of [...wanted].entries()) characters.push([left(node, from + at), one])
+      }
+      return characters
+        .sort(([a], [b]) => a - b)
+        .map(([, one]) => one)
+        .join('')
+    }, text)
 
   const cases = [1_280, 800, 375].flatMap((width) => Object.entries(views).map(([name, query]) => [name, width, query]))
   test.each(cases as [string, number, string][])(
@@ -170,6 +192,23 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     expect(await page.getByRole('region').count()).toBe(0)
     await page.getByRole('link', { name: 'All vaults' }).click()
     await page.getByText('2 vaults', { exact: true }).waitFor()
+    await closeFaultless()
+  })
+
+  // The last test: it changes the data.
+  test('has figures from left to right beside a name that changes the direction of text', async () => {
+    const other = addressOf(3)
+    const [reversed, pool] = ['\u202eabc', { a: 'A', b: 'B', venue: '\u202edex', feeTier: 500 }]
+    const range = { lower: '1', upper: '3', current: '2' }
+    const positions = [{ id: reversed, pool, range, pendingRewardsUsd: '1' }]
+    await apply(database, [
+      ...[opened(other, 'long'), deposit(other, midnight + 1, '5'), mark(other, midnight + 2, '5', { positions })],
+      event(other, midnight + 3, { type: 'suspend', reason: reversed }),
+    ])
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${other}`)
+    await page.getByText('0.05 %').waitFor()
+    expect(await charactersInPlace(page, '.positions p', '0.05 %')).toBe('0.05 %')
+    expect(await charactersInPlace(page, '.banner', 'Exits')).toBe('Exits')
     await closeFaultless()
   })
 })

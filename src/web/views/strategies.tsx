@@ -60,7 +60,7 @@ function StrategyCard({ strategy }: { readonly strategy: ListedStrategy }) {
           <ul>
             {pairs.map(({ a, b, venues }) => (
               <li key={`${a}/${b}`}>
-                {a}/{b} <span class="faint">{venues.join(', ')}</span>
+                <bdi>{a}</bdi>/<bdi>{b}</bdi> <span class="faint">{venues.join(', ')}</span>
               </li>
             ))}
           </ul>

@@ -48,8 +48,8 @@ function KnownVault({ state }: { readonly state: VaultPageState }) {
       </h1>
       {vault?.suspension != null && (
         <div class="banner" role="status">
-          <strong>Suspended</strong> since <Time seconds={vault.suspension.since} />: {vault.suspension.reason}.
-          {vault.suspension.exitsAvailable && ' Exits are open.'}
+          <strong>Suspended</strong> since <Time seconds={vault.suspension.since} />:{' '}
+          <bdi>{vault.suspension.reason}</bdi>.{vault.suspension.exitsAvailable && ' Exits are open.'}
         </div>
       )}
       <Panel

@@ -46,9 +46,9 @@ function PositionItem({
     <li>
       <p class="row">
         <strong>
-          {pool.a}/{pool.b}
+          <bdi>{pool.a}</bdi>/<bdi>{pool.b}</bdi>
         </strong>{' '}
-        {pool.venue} {formatFeeTier(pool.feeTier)} <span class="faint">{positionId}</span>{' '}
+        <bdi>{pool.venue}</bdi> {formatFeeTier(pool.feeTier)} <bdi class="faint">{positionId}</bdi>{' '}
         <span class={`badge ${inRange ? 'earning' : 'attention'}`}>{inRange ? 'in range' : 'out of range'}</span>
       </p>
       <RangeBar {...range} inRange={inRange} />
