@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { defaultQueryLimits, type QueryLimits } from './limits.ts'
-import { defaultHttpLimits } from './limits.ts'
+import { defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from './limits.ts'
 import { addressProblem } from './database/postgresql/server-address.ts'
 
 /** Validated configuration of the environment. */
@@ -18,8 +17,7 @@ export interface Config {
   readonly apiKeys: readonly string[]
   readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
   readonly trustedProxies: number
-  /** The configurable limits of HTTP. */
-  readonly limits: { readonly bodyBytes: number; readonly answerSeconds: number; readonly idleSeconds: number }
+  readonly httpLimits: HttpLimits
   readonly queryLimits: QueryLimits
   /** Maximum size of the response cache; 0 disables it. */
   readonly cacheBytes: number
@@ -175,7 +173,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     apiKeys: data.API_KEYS,
     rateLimit: data.RATE_LIMIT,
     trustedProxies: data.TRUSTED_PROXIES,
-    limits: {
+    httpLimits: {
+      ...defaultHttpLimits,
       bodyBytes: data.MAX_BODY_BYTES,
       answerSeconds: data.ANSWER_SECONDS,
       idleSeconds: data.KEEP_ALIVE_SECONDS,

@@ -1,3 +1,4 @@
+import { defaultHttpLimits } from '../src/limits.ts'
 import { describe, expect, test } from 'vitest'
 import { BadConfig, readConfig } from '../src/config.ts'
 
@@ -20,7 +21,7 @@ const defaults = {
   apiKeys: [],
   rateLimit: null,
   trustedProxies: 0,
-  limits: { bodyBytes: 65_536, answerSeconds: 10, idleSeconds: 65 },
+  httpLimits: defaultHttpLimits,
   queryLimits: { bytes: 20_000, tokens: 1_000, depth: 16, aliases: 50, directives: 50, cost: 50_000, ...fixedBounds },
   cacheBytes: 32 * 1024 * 1024,
   persistedOperations: null,
@@ -192,7 +193,7 @@ describe('the configuration', () => {
     ],
     ['a rate limit', { RATE_LIMIT: '100/60' }, { rateLimit: { requests: 100, seconds: 60 } }],
     ['proxies', { TRUSTED_PROXIES: '2' }, { trustedProxies: 2 }],
-    ['larger bodies', { MAX_BODY_BYTES: '100000' }, { limits: { ...defaults.limits, bodyBytes: 100_000 } }],
+    ['larger bodies', { MAX_BODY_BYTES: '100000' }, { httpLimits: { ...defaultHttpLimits, bodyBytes: 100_000 } }],
     [
       'limits of queries',
       {
@@ -207,8 +208,12 @@ describe('the configuration', () => {
         queryLimits: { bytes: 1_000, tokens: 200, depth: 5, aliases: 0, directives: 9, cost: 100_000, ...fixedBounds },
       },
     ],
-    ['shorter answers', { ANSWER_SECONDS: '3' }, { limits: { ...defaults.limits, answerSeconds: 3 } }],
-    ['longer idle connections', { KEEP_ALIVE_SECONDS: '120' }, { limits: { ...defaults.limits, idleSeconds: 120 } }],
+    ['shorter answers', { ANSWER_SECONDS: '3' }, { httpLimits: { ...defaultHttpLimits, answerSeconds: 3 } }],
+    [
+      'longer idle connections',
+      { KEEP_ALIVE_SECONDS: '120' },
+      { httpLimits: { ...defaultHttpLimits, idleSeconds: 120 } },
+    ],
     ['no cache', { CACHE_MEGABYTES: '0' }, { cacheBytes: 0 }],
     ['edges', { EDGE_SECONDS: '5' }, { edgeSeconds: 5 }],
     ['a time to stop in', { STOP_SECONDS: '0' }, { stopSeconds: 0 }],

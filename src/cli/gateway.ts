@@ -64,13 +64,15 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     metricsEndpoint,
     sharesRateLimit = false,
   } = options
-  const limits = { ...defaultHttpLimits, ...config.limits }
   const app = createApp({
-    ...config,
     database,
+    apiKeys: config.apiKeys,
+    trustedProxies: config.trustedProxies,
+    edgeSeconds: config.edgeSeconds,
+    queryLimits: config.queryLimits,
+    limits: config.httpLimits,
     onStatement: metrics.onStatement,
     rateLimit: config.rateLimit && { ...config.rateLimit, isAcrossWorkers: sharesRateLimit },
-    limits,
     cache,
     versions,
     versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
@@ -97,7 +99,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     onError: (err) => log.error('A request failed', { err }),
     port: config.port,
     host: config.host,
-    limits,
+    limits: config.httpLimits,
     descriptorsElsewhere: config.database.engine === 'postgresql' ? config.database.connections : 0,
     isBehindProxies: config.trustedProxies > 0,
     onConnections: metrics.onConnections,

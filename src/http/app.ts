@@ -18,15 +18,15 @@ import { problem } from '../rest/problem.ts'
 import { Turns } from './async/turns.ts'
 import { answerThroughCache } from './cache/answer-through-cache.ts'
 import { DataVersions, type VersionAt } from './cache/data-versions.ts'
-import { edgeRule } from './cache/edge.ts'
+import { createLetEdgesKeep } from './cache/edge.ts'
 import { type HeaderList, headerList, negotiate, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
-import { exampleAddresses } from './graphql/example-address.ts'
+import { createExampleAddress } from './graphql/example-address.ts'
 import { graphiqlPages } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
-import { type KnownOperations, persistedOperations } from './graphql/persisted-operations.ts'
+import { type KnownOperations, createFindDocument } from './graphql/persisted-operations.ts'
 import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange, type Handler, type HandlerResponse, type HandlersByPath } from './middleware.ts'
@@ -34,7 +34,7 @@ import type { PathStages } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
-import { minDataVersion, minDataVersionHeader, versionWaiter } from './middleware/min-data-version.ts'
+import { minDataVersion, minDataVersionHeader, createAwaitVersion } from './middleware/min-data-version.ts'
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
 import { requestBody, requestSize } from './middleware/request-size.ts'
 import { createTracing, type TracingOptions } from './middleware/tracing.ts'
@@ -43,7 +43,7 @@ import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths } from './ops/own-paths.ts'
 import { createPages } from './pages/pages.ts'
 import type { PageFolders } from './pages/static-content.ts'
-import { producer, type Respond } from './produce.ts'
+import { createProduce, type Respond } from './produce.ts'
 import { refuse } from './refuse.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
@@ -111,16 +111,16 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const { onFallback } = options
   const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
   const isOpen = apiKeys.length === 0
-  const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
+  const findDocument = createFindDocument(queryLimits.bytes, options.persistedOperations)
   const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })
   const capacity = createSharedCapacity(limits)
   const turns = new Turns(connectionLimits.iterationMilliseconds)
 
   const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
-  const addressNow = exampleAddresses({ executor, isOpen, report })
+  const addressNow = createExampleAddress({ executor, isOpen, report })
   const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
-  const awaitVersion = versionWaiter(versions, versionAt, sharedWork(minDataVersionHeader, report).report, turns)
-  const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
+  const awaitVersion = createAwaitVersion(versions, versionAt, sharedWork(minDataVersionHeader, report).report, turns)
+  const produce = createProduce(limits, capacity, createLetEdgesKeep(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,
     observer: options.onLive,

@@ -24,7 +24,7 @@ export type Respond = (exchange: Exchange, requestContext: RequestContext) => Te
 export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
-export function producer(
+export function createProduce(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
   capacity: SharedCapacity,
   letEdgesKeep: LetEdgesKeep | null,

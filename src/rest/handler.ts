@@ -38,7 +38,7 @@ const finalSeconds = 86_400
 const allowedMethods = 'GET, HEAD, OPTIONS'
 
 /** A route that a path matches, with the parameters in the path as sent, percent-encoded. */
-export interface MatchedRoute {
+interface MatchedRoute {
   readonly route: Route
   readonly pathParameters: Readonly<Record<string, string>>
 }

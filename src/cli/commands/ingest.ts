@@ -76,7 +76,7 @@ export function describeResume(stored: FeedPosition | null): string {
 }
 
 /** Formats a summary: one line each for applied, skipped and rejected facts, with counts by kind. */
-export function summarize({ applied, skipped, rejected }: Summary): string {
+function summarize({ applied, skipped, rejected }: Summary): string {
   return [line('applied', applied), line('skipped', skipped), line('rejected', rejected)].join('\n')
 }
 

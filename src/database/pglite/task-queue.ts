@@ -12,7 +12,7 @@ import type { StatementRunner } from './prepared-statements.ts'
 export type TaskQueue = <Result>(work: () => Promise<Result>, signal?: Cancellation) => Promise<Result>
 
 /** The queues of one database. */
-export interface TaskQueues {
+interface TaskQueues {
   readonly short: TaskQueue
   readonly long: TaskQueue
 }

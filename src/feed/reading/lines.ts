@@ -2,7 +2,7 @@ import type { FactInput } from '../fact/fact.ts'
 import { PrefixDigest } from './prefix-digest.ts'
 
 /** Maximum number of bytes that are kept of a line; the length of a longer one is still counted. */
-export const maxKeptBytes = 32 * 1024 * 1024
+const maxKeptBytes = 32 * 1024 * 1024
 
 const newline = 0x0a
 

@@ -48,7 +48,7 @@ export interface SubscribedField {
 }
 
 /** Cost of an operation, with the error of the limit on depth, aliases or directives that it exceeds, if any. */
-export interface CheckedCost extends Pick<OperationCost, 'cost'> {
+interface CheckedCost extends Pick<OperationCost, 'cost'> {
   readonly sizeError: GraphQLError | null
 }
 

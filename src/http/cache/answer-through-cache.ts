@@ -7,7 +7,7 @@ import type { DataVersions } from './data-versions.ts'
 import type { ResponseCache } from './response-cache.ts'
 
 /** The parts that serve responses from the cache, or produce them. */
-export interface CachedOptions {
+interface CachedOptions {
   readonly cache: ResponseCache
   readonly versions: DataVersions
   readonly produce: Produce

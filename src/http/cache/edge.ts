@@ -19,7 +19,7 @@ export type LetEdgesKeep = (request: IncomingRequest, text: TextResponse, origin
  * @returns null if that is 0: responses remain unchanged
  * @see RFC 9111 (s-maxage), RFC 5861 (stale-while-revalidate, stale-if-error)
  */
-export function edgeRule(seconds: number, isOpen: boolean): LetEdgesKeep | null {
+export function createLetEdgesKeep(seconds: number, isOpen: boolean): LetEdgesKeep | null {
   if (seconds === 0) return null
   const freshSeconds = Math.max(1, seconds - revalidateSeconds - roundingSeconds)
   const staleSeconds = seconds > freshSeconds + roundingSeconds ? revalidateSeconds : 0

@@ -27,7 +27,11 @@ export interface ExampleAddressOptions {
  * Creates the lookup of the most valuable vault, for pages with examples: at most once a second for all requests.
  * @returns a function that resolves with its address; null if there is none, or the database fails
  */
-export function exampleAddresses({ executor, isOpen, report }: ExampleAddressOptions): () => Promise<string | null> {
+export function createExampleAddress({
+  executor,
+  isOpen,
+  report,
+}: ExampleAddressOptions): () => Promise<string | null> {
   if (!isOpen) return () => Promise.resolve(null)
   const shared = sharedWork('example-address', report)
   const find = async (signal: Canceller): Promise<string | null> => {

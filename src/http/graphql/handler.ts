@@ -11,7 +11,7 @@ import { graphqlPath } from './path.ts'
 import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { hasContentCoding, parseJsonPost, runJsonPost } from './json-post.ts'
 import { acceptedMediaType, type MediaType } from './result-response.ts'
-import type { PersistedOperations } from './persisted-operations.ts'
+import type { FindDocument } from './persisted-operations.ts'
 import { contentCodingRefused, explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<YogaContext, YogaContext>
@@ -22,7 +22,7 @@ export interface GraphqlOptions {
   readonly admission: AdmissionControl
   /** Yoga plugins that run in addition to the gateway's own. */
   readonly plugins: readonly GraphqlPlugin[]
-  readonly findDocument: PersistedOperations
+  readonly findDocument: FindDocument
 }
 
 /** Origin of the requests passed to Yoga, which uses only their path and query. */

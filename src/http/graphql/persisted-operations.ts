@@ -28,7 +28,7 @@ export interface RequestedDocument {
  *   if the client must send the text, or if the hash is not that of the text
  * @see https://www.apollographql.com/docs/apollo-server/performance/apq
  */
-export function persistedOperations(maxBytes: number, known: KnownOperations = new Map()) {
+export function createFindDocument(maxBytes: number, known: KnownOperations = new Map()) {
   const { bytes, entries } = persistedOperationLimits
   const kept = new LRUCache<string, string>({
     max: entries,
@@ -55,7 +55,7 @@ export function persistedOperations(maxBytes: number, known: KnownOperations = n
   }
 }
 
-export type PersistedOperations = ReturnType<typeof persistedOperations>
+export type FindDocument = ReturnType<typeof createFindDocument>
 
 /** Size of an entry besides its text, in bytes: its id, and the cache's own records. */
 const overheadBytes = 500

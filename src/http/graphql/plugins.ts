@@ -5,7 +5,7 @@ import type { RequestContext } from '../../graphql/execution/context.ts'
 import { publicErrors } from '../../graphql/execution/errors.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { PreparedDocument } from '../../graphql/execution/operation-cache.ts'
-import type { PersistedOperations } from './persisted-operations.ts'
+import type { FindDocument } from './persisted-operations.ts'
 
 /** Context of Yoga's hooks, which Yoga names server context: the request, as the gateway's own plugins need it. */
 export interface YogaContext {
@@ -44,10 +44,7 @@ function badRequest(message: string): GraphQLError {
  * Prepares and runs each request with the executor, in place of Yoga's parse, validate and execute.
  * @param findDocument finds the document of a request by its text or its id
  */
-export function executorPlugin(
-  executor: Executor,
-  findDocument: PersistedOperations,
-): Plugin<YogaContext, YogaContext> {
+export function executorPlugin(executor: Executor, findDocument: FindDocument): Plugin<YogaContext, YogaContext> {
   return {
     async onParams({ params, setParams, context: yogaContext }) {
       yogaContext.onParsed()

@@ -6,7 +6,7 @@ import { liveEvents, liveVaults } from '../../rest/live-routes.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { graphqlPath } from '../graphql/path.ts'
-import type { PersistedOperations } from '../graphql/persisted-operations.ts'
+import type { FindDocument } from '../graphql/persisted-operations.ts'
 import type { PathStages } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import type { Produce, Respond } from '../produce.ts'
@@ -16,11 +16,11 @@ import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
 import { createEvaluate } from './responses/evaluation/evaluate.ts'
 import { FollowedResponses } from './responses/followed-responses.ts'
-import { ledgerStreams } from './ledger/ledger-stream.ts'
+import { createLedgerStreams } from './ledger/ledger-stream.ts'
 import { LedgerTail } from './ledger/ledger-tail.ts'
 import { restLedgerStream } from './ledger/rest-ledger-stream.ts'
 import { graphqlStream } from './operations/graphql-stream.ts'
-import { liveOperations } from './operations/live-operations.ts'
+import { createLiveOperations } from './operations/live-operations.ts'
 import { Resumptions } from './resumption.ts'
 import { vaultStream } from './vault-stream.ts'
 
@@ -37,7 +37,7 @@ export interface LiveOptions {
   /** Answers a request for a snapshot. */
   readonly answerRest: Respond
   readonly awaitVersion: AwaitVersion
-  readonly findDocument: PersistedOperations
+  readonly findDocument: FindDocument
   /** Reads ledger rows in the order of commits; null if they are not streamed. */
   readonly ledgerLog: LedgerLog | null
   readonly report: ReportError
@@ -97,9 +97,9 @@ export function createLive(options: LiveOptions): Live {
     report: shared.report,
   })
   const evaluate = createEvaluate({ cache, versions, produce, shared })
-  const operations = liveOperations(executor, limits, shared)
+  const operations = createLiveOperations(executor, limits, shared)
   const resumptions = new Resumptions({ versions, awaitVersion, fanOut })
-  const createLedgerStream = ledgerStreams({ limits, connections, tail, versions, onDelivery })
+  const createLedgerStream = createLedgerStreams({ limits, connections, tail, versions, onDelivery })
   return {
     stages: new Map([
       [

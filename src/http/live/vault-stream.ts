@@ -56,7 +56,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
     if (responses.isUpToDate(path)) return null
-    const { response } = await responses.evaluator.forStatus(sender, isWanted, () => evaluatePath(path))
+    const { response } = await responses.evaluator.forOpening(sender, isWanted, () => evaluatePath(path))
     return response.status === 200 || response.status === 503 ? null : response
   }
 

@@ -26,7 +26,7 @@ export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisc
  * @param report reports an unexpected error of a lookup, once until one succeeds
  * @param turns of requests that go on at the same commit
  */
-export function versionWaiter(
+export function createAwaitVersion(
   versions: DataVersions,
   versionAt: VersionAt,
   report: (error: unknown) => void,

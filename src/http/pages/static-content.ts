@@ -48,7 +48,7 @@ export function answerRead(method: string, content: () => Promise<EncodedRespons
 }
 
 /** Caches the result of an asynchronous function; a rejection is not cached. */
-export function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
+function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined
   return () =>
     (made ??= make().catch((error: unknown) => {

@@ -91,7 +91,7 @@ export function nodeAdapter({
  * Writes a response; rejects if its headers are invalid. Responses are flushed once per event-loop iteration: fewer
  * system calls and client wake-ups. Where they are too many for one iteration, senders take turns.
  */
-export type WriteResponse = (
+type WriteResponse = (
   response: ServerResponse<BoundedRequest>,
   outgoing: OutgoingResponse,
   sender: string,

@@ -5,7 +5,7 @@ import { readVersionAt } from '../../../src/database/read/commit-log.ts'
 import { Turns } from '../../../src/http/async/turns.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
-import { versionWaiter } from '../../../src/http/middleware/min-data-version.ts'
+import { createAwaitVersion } from '../../../src/http/middleware/min-data-version.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -322,7 +322,7 @@ describe('Min-Data-Version', () => {
   test('is waited for by so many at once, and by nobody who has left', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(versions, () => Promise.resolve(null), report, new Turns(10), limits)
+    const waitFor = createAwaitVersion(versions, () => Promise.resolve(null), report, new Turns(10), limits)
     const leave: (() => void)[] = []
     const onDisconnect = (cancel: () => void): void => void leave.push(cancel)
     const isRefused = async (sender: string): Promise<void> => {
@@ -344,7 +344,7 @@ describe('Min-Data-Version', () => {
   test('is not waited for where it is further off than commits can come', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(versions, () => Promise.resolve(null), report, new Turns(10), limits)
+    const waitFor = createAwaitVersion(versions, () => Promise.resolve(null), report, new Turns(10), limits)
     const wanted = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
     versions.upToDate(performance.now() - limits.waitMilliseconds - 1)
     const refused = await wanted(1 + limits.ahead + 1)
@@ -407,7 +407,7 @@ describe('Min-Data-Version', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const limits = { ...versionLimits, lookups: 1, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(versions, versionAt, report, new Turns(10), limits)
+    const waitFor = createAwaitVersion(versions, versionAt, report, new Turns(10), limits)
     const leave: (() => void)[] = []
     const ask = (seq: number, sender: string): ReturnType<typeof waitFor> =>
       waitFor(`${seq}.5`, sender, (cancel) => leave.push(cancel))
@@ -435,7 +435,7 @@ describe('Min-Data-Version', () => {
     gatewayAt('5000.5')
     const versionAt = (seq: number): Promise<string> => Promise.resolve(`${seq}.5`)
     const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(versions, versionAt, report, new Turns(10), limits)
+    const waitFor = createAwaitVersion(versions, versionAt, report, new Turns(10), limits)
     const ask = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
     expect(await ask(7)).toBeNull()
     const waiting = ask(5001)
@@ -449,7 +449,7 @@ describe('Min-Data-Version', () => {
     gatewayAt('5000.5')
     const asked: number[] = []
     const versionAt = (seq: number): Promise<string> => Promise.resolve(`${asked[asked.push(seq) - 1] ?? ''}.5`)
-    const waitFor = versionWaiter(versions, versionAt, report, new Turns(10), { ...versionLimits, known: 2 })
+    const waitFor = createAwaitVersion(versions, versionAt, report, new Turns(10), { ...versionLimits, known: 2 })
     for (const seq of [7, 8, 7, 9, 7, 8]) expect(await waitFor(`${seq}.5`, 'sender', () => undefined)).toBeNull()
     expect(asked).toEqual([7, 8, 9, 8])
   })

@@ -4,7 +4,7 @@ import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createResponseCache, type ResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { defaultQueryLimits, persistedOperationLimits } from '../../../src/limits.ts'
-import { persistedOperations } from '../../../src/http/graphql/persisted-operations.ts'
+import { createFindDocument } from '../../../src/http/graphql/persisted-operations.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -158,8 +158,8 @@ describe('a document', () => {
 describe('what is kept', () => {
   const { bytes, entries } = persistedOperationLimits
   const ask = (text: string) =>
-    ({ ...hashed(text), query: text }) as Parameters<ReturnType<typeof persistedOperations>>[0]
-  const isKept = (find: ReturnType<typeof persistedOperations>, text: string): boolean => {
+    ({ ...hashed(text), query: text }) as Parameters<ReturnType<typeof createFindDocument>>[0]
+  const isKept = (find: ReturnType<typeof createFindDocument>, text: string): boolean => {
     try {
       return find(hashed(text))?.text === text
     } catch {
@@ -171,7 +171,7 @@ describe('what is kept', () => {
     ['in number', entries, (each: number) => `{ a${each} }`],
     ['in bytes', Math.floor(bytes / 20_000) - 20, (each: number) => `{ a${each} }`.padEnd(9_000)],
   ])('is limited %s, and the least recent is forgotten', (_, fitting, text) => {
-    const find = persistedOperations(defaultQueryLimits.bytes, new Map([['known', 'text']]))
+    const find = createFindDocument(defaultQueryLimits.bytes, new Map([['known', 'text']]))
     const all = Array.from({ length: 2 * fitting + 100 }, (_, each) => text(each))
     for (const each of all) find(ask(each))?.keep(each)
     const kept = all.filter((each) => isKept(find, each))

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Ticket } from '../../../src/graphql/execution/admission/admission-control.ts'
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
-import { liveOperations } from '../../../src/http/live/operations/live-operations.ts'
+import { createLiveOperations } from '../../../src/http/live/operations/live-operations.ts'
 import type { Exchange } from '../../../src/http/middleware.ts'
 import { defaultQueryLimits } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
@@ -24,7 +24,7 @@ test('the preparation of a subscription is cancelled when its client leaves', as
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   let leave = (): void => undefined
   const exchange = { sender: 'one', onDisconnect: (given: () => void) => (leave = given), trace: { report: unused } }
-  void liveOperations(executor, liveLimits, { sender: 'live', report: unused }).checkSubscription(
+  void createLiveOperations(executor, liveLimits, { sender: 'live', report: unused }).checkSubscription(
     'subscription { ledger { type } }',
     {},
     exchange as unknown as Exchange,

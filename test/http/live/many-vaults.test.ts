@@ -27,7 +27,7 @@ async function follow(
       isUpToDate: () => false,
       evaluator: {
         hasRoomForOpenings: () => true,
-        forStatus: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
+        forOpening: () => Promise.resolve({ response: new EncodedResponse({ status: 404, headers: {}, body: '{}' }) }),
       },
     },
     resumptions: { awaitResumption: () => Promise.resolve('reached') },

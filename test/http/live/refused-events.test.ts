@@ -3,7 +3,7 @@ import { AdmissionQueueFull } from '../../../src/graphql/execution/admission/adm
 import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { restLedgerStream } from '../../../src/http/live/ledger/rest-ledger-stream.ts'
-import { liveOperations } from '../../../src/http/live/operations/live-operations.ts'
+import { createLiveOperations } from '../../../src/http/live/operations/live-operations.ts'
 import type { Exchange } from '../../../src/http/middleware.ts'
 import { defaultQueryLimits } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
@@ -17,7 +17,7 @@ test('a stream of rows that admission control refuses says when to try again', a
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   const slot = { release: () => undefined }
   const stream = restLedgerStream({
-    operations: liveOperations(executor, liveLimits, { sender: 'live', report: unused }),
+    operations: createLiveOperations(executor, liveLimits, { sender: 'live', report: unused }),
     connections: { admit: () => slot } as unknown as Parameters<typeof restLedgerStream>[0]['connections'],
     createLedgerStream: unused,
   })

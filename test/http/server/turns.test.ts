@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { Turns } from '../../../src/http/async/turns.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import type { OutgoingResponse } from '../../../src/http/cache/encoded-response.ts'
-import { versionWaiter } from '../../../src/http/middleware/min-data-version.ts'
+import { createAwaitVersion } from '../../../src/http/middleware/min-data-version.ts'
 import { createTracing } from '../../../src/http/middleware/tracing.ts'
 import { createSharedCapacity } from '../../../src/http/server/capacity/shared-capacity.ts'
 import { type AdapterOptions, nodeAdapter } from '../../../src/http/server/node-adapter.ts'
@@ -140,7 +140,7 @@ test('requests that waited for the same commit let the event loop go on between 
   const versions = new DataVersions()
   versions.listening(true)
   versions.committed({ version: '1.5', newestTs: null })
-  const waitFor = versionWaiter(versions, () => Promise.resolve(null), nothing, new Turns(iterationMilliseconds))
+  const waitFor = createAwaitVersion(versions, () => Promise.resolve(null), nothing, new Turns(iterationMilliseconds))
   const waiting = Array.from({ length: clients }, async () => {
     expect(await waitFor('2.6', 'sender', nothing)).toBeNull()
     counted.count()

@@ -8,7 +8,7 @@ import { conditionsOf, includes } from './conditions.ts'
 type Variables = Readonly<Record<string, unknown>>
 
 /** An operation, with its valid document and schema. */
-export interface CompilationSource {
+interface CompilationSource {
   readonly schema: GraphQLSchema
   readonly document: DocumentNode
   readonly definition: OperationDefinitionNode

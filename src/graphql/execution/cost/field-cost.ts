@@ -70,7 +70,7 @@ export function isCount({ name }: GraphQLField<unknown, unknown>): boolean {
 }
 
 /** Returns whether a field lists the items of a connection's page; a field with arguments, such as ids, does not. */
-export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boolean {
+function isPageField({ name, args }: GraphQLField<unknown, unknown>): boolean {
   return (name === 'nodes' || name === 'edges') && args.length === 0
 }
 
@@ -190,6 +190,6 @@ export function givenArguments(field: GraphQLField<unknown, unknown>, node: Fiel
 }
 
 /** Returns whether the type of a field is a list. */
-export function isListField({ type }: GraphQLField<unknown, unknown>): boolean {
+function isListField({ type }: GraphQLField<unknown, unknown>): boolean {
   return isListType(getNullableType(type))
 }

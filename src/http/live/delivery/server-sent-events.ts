@@ -36,7 +36,7 @@ export function commentFrame(text = ''): Buffer {
 }
 
 /** Content type of a stream of server-sent events. */
-export const eventStreamType = 'text/event-stream'
+const eventStreamType = 'text/event-stream'
 
 /** Headers of a stream: it is not stored by caches, and not buffered by proxies. */
 export const eventStreamHeaders: Readonly<Record<string, string>> = {

@@ -38,7 +38,7 @@ export type CreateLedgerStream = (
 ) => Promise<HandlerResponse | TextResponse>
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
-export function ledgerStreams(options: LedgerStreamOptions): CreateLedgerStream {
+export function createLedgerStreams(options: LedgerStreamOptions): CreateLedgerStream {
   const { limits, connections, tail, versions, onDelivery } = options
   const frames = new RowFrames(limits)
   const pace = new RowPace()

@@ -22,8 +22,8 @@ export interface RowFormat {
 /** Memory of a frame besides its bytes. */
 const overheadBytes = 300
 
-/** A frame that is being made, for one or more streams. */
-interface Making {
+/** A frame in production, for one or more streams. */
+interface FrameProduction {
   readonly sender: string
   readonly frame: Promise<Buffer>
   /** Cancels it. */
@@ -38,7 +38,7 @@ interface Making {
  */
 export class RowFrames {
   readonly #kept: LRUCache<string, Buffer>
-  readonly #making = new Map<string, Making>()
+  readonly #productions = new Map<string, FrameProduction>()
   readonly #milliseconds: number
   /** Numbers of rows: the same row that was read again is another one, because its vault may have changed. */
   readonly #numbers = new WeakMap<StreamedRow, number>()
@@ -57,45 +57,48 @@ export class RowFrames {
     const key = `${this.#numberOf(row)} ${format.name}`
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
-    const making = this.#making.get(key)
-    if (making !== undefined && making.sender !== format.sender) {
-      return this.#sharedWithOther(making, key, row, format, closing)
+    const production = this.#productions.get(key)
+    if (production !== undefined && production.sender !== format.sender) {
+      return this.#sharedWithOther(production, key, row, format, closing)
     }
-    return join(making ?? this.#make(key, row, format), closing)
+    return awaitFrame(production ?? this.#start(key, row, format), closing)
   }
 
-  /** Returns the frame that comes first: the one of another sender may wait for the turn of that sender. */
+  /**
+   * Returns the frame that comes first: the one of another sender may wait for the turn of that sender. Responses are shared in
+   * the same way, in `cache/productions.ts`.
+   */
   async #sharedWithOther(
-    making: Making,
+    production: FrameProduction,
     key: string,
     row: StreamedRow,
     format: RowFormat,
     closing: Cancellation,
   ): Promise<Buffer> {
-    const other = join(making, closing)
+    const other = awaitFrame(production, closing)
     const shared = await within(sharedMilliseconds, other)
     if (shared !== null) return shared
     throwIfCancelled(closing)
-    const newest = this.#making.get(key)
-    const own = newest?.sender === format.sender ? newest : this.#make(key, row, format)
-    const ofOwn = join(own, closing)
+    const newest = this.#productions.get(key)
+    const own = newest?.sender === format.sender ? newest : this.#start(key, row, format)
+    const ofOwn = awaitFrame(own, closing)
     return Promise.any([other, ofOwn]).catch(() => ofOwn)
   }
 
-  #make(key: string, row: StreamedRow, { sender, frame }: RowFormat): Making {
+  #start(key: string, row: StreamedRow, { sender, frame }: RowFormat): FrameProduction {
     const signal = new Canceller()
     const timer = setTimeout(() => signal.abort(), this.#milliseconds)
-    const making = { sender, signal, waiting: 0, frame: untilCancelled(frame(row, signal), signal) }
+    const production = { sender, signal, waiting: 0, frame: untilCancelled(frame(row, signal), signal) }
     const end = (): void => {
       clearTimeout(timer)
-      if (this.#making.get(key) === making) this.#making.delete(key)
+      if (this.#productions.get(key) === production) this.#productions.delete(key)
     }
-    this.#making.set(key, making)
-    making.frame.then((made) => {
+    this.#productions.set(key, production)
+    production.frame.then((made) => {
       if (!this.#kept.has(key)) this.#kept.set(key, made)
       end()
     }, end)
-    return making
+    return production
   }
 
   #numberOf(row: StreamedRow): number {
@@ -106,17 +109,17 @@ export class RowFrames {
 }
 
 /** Waits for a frame, unless the stream closes. */
-async function join(making: Making, closing: Cancellation): Promise<Buffer> {
+async function awaitFrame(production: FrameProduction, closing: Cancellation): Promise<Buffer> {
   const leave = {
     handleEvent: (): void => {
-      if (--making.waiting === 0) making.signal.abort()
+      if (--production.waiting === 0) production.signal.abort()
     },
   }
-  making.waiting++
+  production.waiting++
   closing.addEventListener('abort', leave)
   if (closing.aborted) leave.handleEvent()
   try {
-    return await making.frame
+    return await production.frame
   } finally {
     closing.removeEventListener('abort', leave)
   }

@@ -8,7 +8,7 @@ import type { TextResponse } from '../../../rest/text-response.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, formatGraphqlResult } from '../../graphql/result-response.ts'
 import { graphqlPath } from '../../graphql/path.ts'
-import type { PersistedOperations } from '../../graphql/persisted-operations.ts'
+import type { FindDocument } from '../../graphql/persisted-operations.ts'
 import type { Exchange, Handler, Middleware, HandlerResponse } from '../../middleware.ts'
 import { acceptsEvents } from '../../middleware/content-negotiation.ts'
 import { overloaded, refuse } from '../../refuse.ts'
@@ -31,7 +31,7 @@ export interface GraphqlStreamOptions {
   readonly limits: LiveLimits
   readonly operations: LiveOperations
   /** Finds the document of a subscription that is sent by its hash. */
-  readonly findDocument: PersistedOperations
+  readonly findDocument: FindDocument
   readonly admission: AdmitPreparation
   readonly connections: LiveConnections
   readonly responses: FollowedResponses
@@ -140,7 +140,7 @@ function stateStreams({ limits, operations, connections, responses, evaluate, re
     // Evaluated first, so that an error is sent as a status; the response cache then has it for the followed response.
     const firstEvaluation = responses.isUpToDate(key)
       ? null
-      : responses.evaluator.forStatus(exchange.sender, isWanted, followedQuery.evaluate)
+      : responses.evaluator.forOpening(exchange.sender, isWanted, followedQuery.evaluate)
     const [resumption, first] = await Promise.all([resumptions.awaitResumption(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
     if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()

@@ -51,7 +51,7 @@ const mediaType = 'application/graphql-response+json'
  * @param documentBytes memory of the documents of open streams
  * @param shared context of the work that all streams share
  */
-export function liveOperations(
+export function createLiveOperations(
   executor: Executor,
   { documentBytes }: Pick<LiveLimits, 'documentBytes'>,
   shared: RequestContext,

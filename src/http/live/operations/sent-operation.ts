@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import type { OperationParams } from '../../../graphql/execution/prepared-operation.ts'
 import { isJsonPost, objectIn } from '../../graphql/json-post.ts'
-import type { RequestedDocument, DocumentParams, PersistedOperations } from '../../graphql/persisted-operations.ts'
+import type { RequestedDocument, DocumentParams, FindDocument } from '../../graphql/persisted-operations.ts'
 import type { Exchange } from '../../middleware.ts'
 
 /** An operation as a client sends it. */
@@ -15,7 +15,7 @@ export interface SentOperation extends OperationParams {
  * Parses the operation of a request, which sends its text, its hash, or both.
  * @returns null if there is no operation, or it is malformed, or its hash is unknown: Yoga then refuses the request
  */
-export function sentOperation({ request, body }: Exchange, findDocument: PersistedOperations): SentOperation | null {
+export function sentOperation({ request, body }: Exchange, findDocument: FindDocument): SentOperation | null {
   const isGet = request.method === 'GET'
   const sent = isGet ? parametersIn(request.query) : isJsonPost(request) ? objectIn(body) : null
   if (sent === null || (!isGet && Object.keys(sent).some((name) => !parameters.includes(name)))) return null
@@ -47,7 +47,7 @@ function isObjectOrNull(value: unknown): value is Readonly<Record<string, unknow
   return typeof value === 'object' && !Array.isArray(value)
 }
 
-function documentOf(params: DocumentParams, findDocument: PersistedOperations): RequestedDocument | null {
+function documentOf(params: DocumentParams, findDocument: FindDocument): RequestedDocument | null {
   try {
     return findDocument(params)
   } catch (error) {

@@ -69,7 +69,7 @@ export class FollowedResponses implements FollowedResponseHost {
   }
 
   evaluate(followed: FollowedResponse): Promise<TimedEvaluation> {
-    return this.evaluator.forFollowers(followed, (tags) => {
+    return this.evaluator.forFollowed(followed, (tags) => {
       if (!followed.isUnused) this.#byTag.set(followed, tags)
     })
   }

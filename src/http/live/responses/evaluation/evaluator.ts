@@ -37,7 +37,7 @@ export class Evaluator {
    * @param isWanted returns whether its client is still there
    * @throws {EvaluationRefused}
    */
-  forStatus<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
+  forOpening<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
     return this.#queue.forOpening(sender, isWanted, () => {
       this.#onEvaluation()
       return evaluate()
@@ -51,7 +51,7 @@ export class Evaluator {
    * @throws {Error} if notifications of commits stopped meanwhile, or resumed from a server that is behind the result: a
    *   client must not go back to older data than an earlier server's
    */
-  async forFollowers(
+  async forFollowed(
     followed: FollowedResponse,
     onTags: (tags: ReadonlySet<string> | null) => void,
   ): Promise<TimedEvaluation> {
