@@ -5,7 +5,7 @@ import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
 import { readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { closeAtEnd, closeSeconds, withinSeconds } from './cli/commands/close.ts'
-import { runIngest } from './cli/commands/ingest.ts'
+import { ingestCommand } from './cli/commands/ingest.ts'
 import { hasSufficientMessage, isUsageError, sufficientMessage } from './cli/start-errors.ts'
 import { onStopSignal } from './cli/stop-signals.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
@@ -146,11 +146,11 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
     const { stdin: input, stderr: output } = process
     const run = { ...command, database, input, output, signal: stopping.signal, nowSeconds }
     // The embedded database has one writer.
-    if (command.jobs === 1 || config.database.engine === 'pglite') return await runIngest(run)
+    if (command.jobs === 1 || config.database.engine === 'pglite') return await ingestCommand(run)
     const { url } = config.database
     const { startWriterThreads } = await import('./cli/writers/writer-threads.ts')
     const thread = new URL('./writer-thread.js', import.meta.url)
-    return await runIngest({ ...run, startWriters: () => startWriterThreads(thread, url, command.jobs) })
+    return await ingestCommand({ ...run, startWriters: () => startWriterThreads(thread, url, command.jobs) })
   } finally {
     await closeAtEnd(database)
   }

@@ -10,11 +10,11 @@ import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
 import { advanceState, CommitsLost, knownPosition } from './position/expected-state.ts'
-import { readProgress } from './position/vault-progress.ts'
-import { requireApplied } from './projector/projector.ts'
+import { readProgress } from './position/read-progress.ts'
+import { requireApplied } from './position/require-applied.ts'
 import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
-import { type ReadSegment, readSegments } from './read-ahead.ts'
+import { type ReadSegment, readSegments } from './read-segments.ts'
 import type { Source } from './reading/source.ts'
 
 /** Options of {@link ingest}. */
@@ -78,7 +78,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
  */
 async function ingestSource(options: IngestOptions, run: Run): Promise<Run | null> {
   try {
-    await applySegments(options, run)
+    await readAndApply(options, run)
     // Checks here because no further batch would detect commits that were lost since the last one.
     const check = (): Promise<void> => requireApplied(options.database, run)
     const isOver = run.source.next === undefined && options.signal?.aborted !== true
@@ -101,7 +101,7 @@ async function ingestSource(options: IngestOptions, run: Run): Promise<Run | nul
 }
 
 /** Applies the segments of a source, one after the other: those with parts in a round, and the others batch by batch. */
-async function applySegments(options: IngestOptions, run: Run): Promise<void> {
+async function readAndApply(options: IngestOptions, run: Run): Promise<void> {
   const { writers = [], signal } = options
   const parse = (lines: readonly Line[]): Promise<Batch> => parseBatch(run.source, lines, 0)
   for await (const segment of readSegments(run.source, writers.length, parse)) {
@@ -110,9 +110,9 @@ async function applySegments(options: IngestOptions, run: Run): Promise<void> {
     const committed =
       parts === null || isHandled(run, lines)
         ? []
-        : await withCheckpoint(options, run, applyInRound(options, run, lines, parts))
+        : await withCheckpoint(options, run, applySegmentByWriters(options, run, lines, parts))
     // A failed round is applied again: what its writers have committed is known by now, and counted by its outcomes there.
-    if (committed !== 'all') await applyInBatches(options, run, segment, committed)
+    if (committed !== 'all') await applySegment(options, run, segment, committed)
   }
 }
 
@@ -126,7 +126,7 @@ function isHandled({ source: { handledPart } }: Run, [first]: readonly Line[]): 
  * Applies a segment batch by batch, each while the next one is parsed.
  * @param committed outcomes of lines that writers of a failed round have committed or set aside, by index
  */
-async function applyInBatches(
+async function applySegment(
   options: IngestOptions,
   run: Run,
   { lines, first }: ReadSegment,
@@ -140,7 +140,7 @@ async function applyInBatches(
     next = parseBatch(run.source, lines, to)
     for (let rest: Batch | null = batch; rest !== null;) {
       const committedOfRest = committed.slice(to - rest.lines.length, to)
-      rest = await withCheckpoint(options, run, applyAsBatch(options, run, rest, committedOfRest))
+      rest = await withCheckpoint(options, run, applyParsed(options, run, rest, committedOfRest))
     }
   }
 }
@@ -166,7 +166,7 @@ async function withCheckpoint<Result>(
  * @returns `all` where all are committed; else the outcomes of those that are, by index, and the run is unchanged: the caller
  *   applies all lines again
  */
-async function applyInRound(
+async function applySegmentByWriters(
   options: IngestOptions,
   run: Run,
   lines: readonly Line[],
@@ -184,7 +184,7 @@ async function applyInRound(
  * Applies a batch.
  * @returns the lines that are not applied yet: their first one may have to wait for the right clock; null where there are none
  */
-async function applyAsBatch(
+async function applyParsed(
   options: IngestOptions,
   run: Run,
   batch: Batch,

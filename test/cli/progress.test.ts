@@ -5,7 +5,7 @@ import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { runIngest } from '../../src/cli/commands/ingest.ts'
+import { ingestCommand } from '../../src/cli/commands/ingest.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft } from '../../src/cli/progress.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { fileSource } from '../../src/feed/reading/source.ts'
@@ -104,7 +104,7 @@ describe('the progress of a feed', () => {
     const shown: string[] = []
     for (let run = 0; run < 2; run++) {
       const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 200 })
-      const status = await runIngest({
+      const status = await ingestCommand({
         database,
         feed: path.join(folder, 'packed.ndjson.gz'),
         skipBad: false,

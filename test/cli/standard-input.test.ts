@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { runIngest } from '../../src/cli/commands/ingest.ts'
+import { ingestCommand } from '../../src/cli/commands/ingest.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { feedText } from '../support/feeds.ts'
 import { prepareHomes } from '../support/home.ts'
@@ -37,7 +37,7 @@ test('chunks of standard input that come without a pause are applied in one batc
   const chunks = Array.from({ length: Math.ceil(bytes.length / 100) }, (_, at) =>
     bytes.subarray(100 * at, 100 * at + 100),
   )
-  const status = await runIngest({
+  const status = await ingestCommand({
     database,
     feed: '-',
     skipBad: false,

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { runIngest } from '../../src/cli/commands/ingest.ts'
+import { ingestCommand } from '../../src/cli/commands/ingest.ts'
 import { notifyAll } from '../../src/cli/gateway.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
@@ -55,7 +55,7 @@ const stopListening = await database.listen({
 
 const ran = await filesRunBy(async () => {
   isIngested = true
-  await runIngest({
+  await ingestCommand({
     database,
     feed,
     skipBad: true,

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { runIngest } from '../../src/cli/commands/ingest.ts'
+import { ingestCommand } from '../../src/cli/commands/ingest.ts'
 import type { Database } from '../../src/database/database.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
 import { openPostgreSqlWriter } from '../../src/database/postgresql/writer.ts'
@@ -88,7 +88,7 @@ describe.each([
   /** Runs the command, and returns its status and the numbers of applied, skipped and rejected lines. */
   async function applyByCommand(skipBad = true): Promise<readonly [number, ...number[]]> {
     const output = Object.assign(new PassThrough(), { isTTY: false })
-    const status = await runIngest({
+    const status = await ingestCommand({
       database,
       feed,
       skipBad,

@@ -11,7 +11,7 @@ import { retryDuringOutage } from '../../feed/retry.ts'
 import { fileSource, inFullChunks, inputSource, type ByteSource } from '../../feed/reading/source.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
 
-/** Options of {@link runIngest}. */
+/** Options of {@link ingestCommand}. */
 export interface IngestCommand {
   readonly database: Database
   readonly feed: string
@@ -29,7 +29,7 @@ export interface IngestCommand {
  * @returns the exit status: 0, or 1 where lines were rejected or the run was stopped
  * @throws {BadFact} at the first bad line, unless bad lines are skipped
  */
-export async function runIngest(command: IngestCommand): Promise<0 | 1> {
+export async function ingestCommand(command: IngestCommand): Promise<0 | 1> {
   const { database, feed, skipBad, input, output, signal, nowSeconds } = command
   const outageObserver = {
     onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),

@@ -1,18 +1,12 @@
 import type { Database, Transaction } from '../../database/database.ts'
-import { commitsOf, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
+import { commitsOf, readLogHead } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { nonceOf } from '../../domain/identity/data-version.ts'
 import { rejectedLines } from '../attempt.ts'
 import { clockOf, positionAfter } from '../batch.ts'
-import {
-  CommitsLost,
-  type ExpectedState,
-  movesPosition,
-  requireExpectedState,
-  versionsAfterKnown,
-} from '../position/expected-state.ts'
+import { CommitsLost, type ExpectedState, movesPosition, versionsAfterKnown } from '../position/expected-state.ts'
 import { handledEnd } from '../position/handled-lines.ts'
-import { areKnown } from '../projector/batch-state.ts'
+import { requireStored } from '../position/require-applied.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
 import type { Line } from '../reading/lines.ts'
 import type { Source } from '../reading/source.ts'
@@ -84,12 +78,7 @@ class Round {
     const last = this.lines.at(-1) as Line
     const position = positionAfter(source, last)
     const stored = await lockFeedPosition(transaction, source.name)
-    await requireExpectedState(expected, {
-      stored,
-      position,
-      areKnown: (some) => areKnown(transaction, some),
-      hasCommit: (version) => hasCommit(transaction, version),
-    })
+    await requireStored(transaction, expected, { stored, position })
     const end = handledEnd(source.handledPart, stored, expected.lastPosition, [position])
     const head = await readLogHead(transaction)
     const applied = await this.#applyParts(head?.version ?? null)

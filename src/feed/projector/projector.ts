@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../database/database.ts'
-import { appendCommit, commitNonce, hasCommit, type LoggedBatch, readLogHead } from '../../database/write/commit-log.ts'
+import { appendCommit, commitNonce, type LoggedBatch, readLogHead } from '../../database/write/commit-log.ts'
 import { lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import type { FiguresDay } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
@@ -7,19 +7,14 @@ import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import type { Fact } from '../fact/fact.ts'
 import {
   type ExpectedState,
-  hasKnown,
   isUncovered,
-  mayLose,
   movesPosition,
-  provenBy,
   type ReachedState,
-  requireExpectedState,
   versionsAfterKnown,
 } from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
-import { isFurtherOn } from '../reading/prefix-digest.ts'
-import { retryConflicts } from '../retry.ts'
-import { areKnown, loadBatchState } from './batch-state.ts'
+import { requireStored } from '../position/require-applied.ts'
+import { loadBatchState } from './batch-state.ts'
 import type { ParsedLine, LineOutcome } from './line-outcome.ts'
 import { project } from './project-lines.ts'
 import type { Projection } from './projection.ts'
@@ -66,35 +61,6 @@ export async function applyBatch(
   return database.transaction((transaction) => applyInTransaction(transaction, feed, batch, options))
 }
 
-/**
- * Verifies without writing that the database contains everything that a run has applied. From then on the newest commit proves what
- * older ones did, which are pruned from the log in time.
- * @throws {CommitsLost} when commits are lost
- */
-export async function requireApplied(
-  database: Pick<Database, 'transaction'>,
-  run: { readonly source: { readonly name: string }; expected: ExpectedState },
-): Promise<void> {
-  const { expected } = run
-  if (!mayLose(expected)) return
-  const check = async (transaction: Transaction) => {
-    const stored = await lockFeedPosition(transaction, run.source.name)
-    // A run that has applied nothing yet has no position to lose where another run is ahead of it.
-    const { lastPosition } = expected
-    const isBehind = !hasKnown(expected) && lastPosition != null && isFurtherOn(stored, lastPosition)
-    await requireExpectedState(isBehind ? { ...expected, startsAfter: undefined } : expected, {
-      stored,
-      position: undefined,
-      areKnown: (some) => areKnown(transaction, some),
-      hasCommit: (version) => hasCommit(transaction, version),
-    })
-    return readLogHead(transaction)
-  }
-  const newest = await retryConflicts(() => database.transaction(check))
-  // A batch that ran meanwhile has a state of its own.
-  if (newest !== null && run.expected === expected) run.expected = provenBy(expected, newest.version)
-}
-
 async function applyInTransaction(
   transaction: Transaction,
   feed: string,
@@ -112,12 +78,7 @@ async function applyInTransaction(
   const handledLines = areAllTried ? null : new HandledLines(end, newestRead, opened, factsOf(batch))
   const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)
-  await requireExpectedState(expected, {
-    stored,
-    position,
-    areKnown: (some) => areKnown(transaction, some),
-    hasCommit: (version) => hasCommit(transaction, version),
-  })
+  await requireStored(transaction, expected, { stored, position })
   const nonce = commitNonce()
   await saveChanges(transaction, projection, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')

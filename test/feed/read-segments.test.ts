@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Batch } from '../../src/feed/batch.ts'
-import { readSegments } from '../../src/feed/read-ahead.ts'
+import { readSegments } from '../../src/feed/read-segments.ts'
 import type { Line } from '../../src/feed/reading/lines.ts'
 import type { Source } from '../../src/feed/reading/source.ts'
 import { timePasses } from '../support/time-passes.ts'
