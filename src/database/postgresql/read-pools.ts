@@ -49,7 +49,8 @@ function warnOnce(url: string, connections: number, warn: Warn): () => void {
     isWarned = true
     warn(
       `PostgreSQL at ${readAddress(url).name} gives this process no more connections: requests wait for those it has. ` +
-        `Lower DATABASE_CONNECTIONS (${connections}), or raise max_connections or the limit of the role or database`,
+        `It may have up to ${connections} for reads there. ` +
+        `Lower DATABASE_CONNECTIONS, or raise max_connections or the limit of the role or database`,
     )
   }
 }

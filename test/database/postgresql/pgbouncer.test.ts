@@ -69,7 +69,7 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     expect(await readFeedPosition(database.prisma, 'a')).toEqual(position)
     expect((await reading).every(([row]) => row?.answer === 1)).toBe(true)
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toMatch(/gives this process no more connections.*DATABASE_CONNECTIONS \(20\)/)
+    expect(warnings[0]).toMatch(/gives this process no more connections.* up to 20 for reads.*DATABASE_CONNECTIONS/)
   })
 
   test('is not used where connections share sessions, and the reason says so', async () => {

@@ -49,7 +49,7 @@ describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit 
     expect(answers.every(([row]) => row !== undefined && row.own <= limit)).toBe(true)
     await reads(10)
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toMatch(/gives this process no more connections.*DATABASE_CONNECTIONS \(20\)/)
+    expect(warnings[0]).toMatch(/gives this process no more connections.* up to 20 for reads.*DATABASE_CONNECTIONS/)
   })
 
   test('writes while reads use all of them', async () => {
