@@ -137,12 +137,13 @@ function stateStreams({ limits, operations, connections, responses, evaluate, re
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
       staleFrame,
     }
-    // Evaluated first, so that an error is sent as a status; the response cache then has it for the followed response.
-    const firstEvaluation = responses.isUpToDate(key)
-      ? null
-      : responses.evaluator.forOpening(exchange.sender, isWanted, followedQuery.evaluate)
-    const [resumption, first] = await Promise.all([resumptions.awaitResumption(exchange), firstEvaluation])
-    if (first !== null && first.response.status !== 200) return first.response
+    const resumption = await resumptions.awaitResumption(exchange)
+    // Evaluated before the stream, so that an error is sent as a status; the response cache then has it for the followed response.
+    // Only after the wait: the result may be one from the awaited version on.
+    if (!responses.isUpToDate(key)) {
+      const first = await responses.evaluator.forOpening(exchange.sender, isWanted, followedQuery.evaluate)
+      if (first.response.status !== 200) return first.response
+    }
     if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return slot.release()
