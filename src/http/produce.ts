@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Canceller } from '../database/cancellation.ts'
-import { withoutVaultTags } from '../database/commits/cache-tags.ts'
+import { fewestTags } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
 import { type DataOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
@@ -68,7 +68,7 @@ export function createProduce(
       tooLate,
     )
     const { version } = recorded
-    const tags = recorded.tags.has('all vaults') ? withoutVaultTags(recorded.tags) : recorded.tags
+    const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (text.body.length > charactersAtOnce) await nextIteration()
     // A response without reads is a refusal, or introspection: it would only evict other responses.

@@ -1,9 +1,11 @@
 import type { CacheTag } from './change-listener.ts'
 import type { ReadDependency } from '../database.ts'
 
-/** Removes the tags of single vaults from a set with the tag of all vaults, which changes with each of them. */
-export function withoutVaultTags(tags: ReadonlySet<CacheTag>): Set<CacheTag> {
-  return new Set([...tags].filter((tag) => !tag.startsWith('0x')))
+const allVaults = 'all vaults'
+
+/** Returns tags without those of single vaults where the tag of all vaults is among them, which changes with each vault. */
+export function fewestTags(tags: Set<CacheTag>): Set<CacheTag> {
+  return tags.has(allVaults) ? new Set([...tags].filter((tag) => !tag.startsWith('0x'))) : tags
 }
 
 /**
@@ -16,5 +18,5 @@ export function changedTags(
   others: Readonly<Record<Exclude<ReadDependency, 'named vaults' | 'all vaults' | 'feeds'>, boolean>>,
 ): CacheTag[] {
   const changed = Object.entries(others).flatMap(([name, isChanged]) => (isChanged ? [name] : []))
-  return [...vaults, ...(vaults.length === 0 ? [] : ['all vaults']), ...changed]
+  return [...vaults, ...(vaults.length === 0 ? [] : [allVaults]), ...changed]
 }

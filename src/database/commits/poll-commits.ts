@@ -15,7 +15,7 @@ export interface LogConnection {
   close(): Promise<void>
 }
 
-/** Is told how polls end. */
+/** Observes how polls end. */
 export interface PollOutcome {
   /** Called when a connection or a poll fails; another attempt follows. */
   failed(error: unknown): void

@@ -1,24 +1,24 @@
 /**
  * Throttles reports of a frequent event: the first is sent immediately, later ones as a sum.
- * @param tell receives the number of events since the previous report
+ * @param report receives the number of events since the previous report
  * @param milliseconds minimum interval between two reports
  * @returns counts one event
  */
-export function reportOccasionally(tell: (count: number) => void, milliseconds: number): () => void {
+export function reportOccasionally(report: (count: number) => void, milliseconds: number): () => void {
   let count = 0
   let isResting = false
 
-  function report(): void {
+  function flush(): void {
     isResting = count > 0
     if (!isResting) return
-    const told = count
+    const reported = count
     count = 0
-    setTimeout(report, milliseconds).unref()
-    tell(told)
+    setTimeout(flush, milliseconds).unref()
+    report(reported)
   }
 
   return () => {
     count++
-    if (!isResting) report()
+    if (!isResting) flush()
   }
 }

@@ -3,7 +3,7 @@ import type { Middleware, PathStages } from '../middleware.ts'
 import { graphqlPath } from './path.ts'
 import { graphqlMethods } from './refusals.ts'
 
-/** Responds to OPTIONS requests, including CORS preflights, of /graphql. */
+/** Returns the stage that responds to OPTIONS requests, including CORS preflights, of /graphql. */
 export function preflight(): PathStages {
   const stage: Middleware = (next) => (exchange) => {
     if (exchange.request.method !== 'OPTIONS') return next(exchange)

@@ -108,7 +108,7 @@ function historyChanged({ text }: DataVersion): TextResponse {
   return problem('HISTORY_CHANGED', detail)
 }
 
-/** Delays requests that require a data version until it is reached, and refuses them after a time limit. */
+/** Returns the stage that delays requests with Min-Data-Version until the version is reached, or refuses them after a time. */
 export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
   return (next) => (exchange) => {
     const { request, sender, onDisconnect } = exchange

@@ -27,7 +27,7 @@ interface Verdict {
 /** Counts a request against its sender's quota. */
 export type CountRequest = (sender: string) => Promise<Verdict>
 
-/** Limits the rate of requests of each sender; null without a limit. Preflight requests are not counted. */
+/** Returns the stage that limits the rate of requests of each sender; null without a limit. Preflights are not counted. */
 export function rateLimit(limit: RateLimit | null): Middleware | null {
   if (limit === null) return null
   const count = rateLimiter(limit)

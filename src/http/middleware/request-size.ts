@@ -8,7 +8,7 @@ import type { Middleware, PathStages } from '../middleware.ts'
 import type { Unread } from '../server/request-body.ts'
 import { overloaded, refuse } from '../refuse.ts'
 
-/** Refuses requests whose target or headers exceed a limit, or whose Host is missing or invalid. */
+/** Returns the stage that refuses requests whose target or headers exceed a limit, or whose Host is missing or invalid. */
 export function requestSize(limits: HttpLimits): Middleware {
   return (next) => (exchange) => {
     const problem = requestProblem(exchange.request, limits)
@@ -16,7 +16,7 @@ export function requestSize(limits: HttpLimits): Middleware {
   }
 }
 
-/** Reads the body of requests to /graphql, up to its limit. */
+/** Returns the stage that reads the body of requests to /graphql, up to its limit. */
 export function requestBody(limits: HttpLimits): PathStages {
   const stage: Middleware = (next) => async (exchange) => {
     const body = await exchange.readBody()

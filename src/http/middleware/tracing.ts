@@ -43,13 +43,13 @@ export function createTracing({ report, onAnswered = [] }: TracingOptions): Star
     const given = request.header('x-request-id')
     const id = given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
     const started = performance.now()
-    let told: Set<unknown> | undefined
+    let reported: Set<unknown> | undefined
     return {
       id,
       report(error) {
-        told ??= new Set()
-        if (!told.has(error)) report(error, id)
-        told.add(error)
+        reported ??= new Set()
+        if (!reported.has(error)) report(error, id)
+        reported.add(error)
         return id
       },
       end(status) {

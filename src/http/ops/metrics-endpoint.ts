@@ -18,13 +18,13 @@ export type MetricsEndpoint = () => Promise<string>
  * Creates an endpoint that joins the metrics of several registries. The result is cached for a second, since anyone may
  * request it at any rate.
  */
-export function createMetricsEndpoint(tell: () => Promise<readonly string[]>): MetricsEndpoint {
-  return memoizeBriefly(() => tell().then(joined), probeMilliseconds)
+export function createMetricsEndpoint(readMetrics: () => Promise<readonly string[]>): MetricsEndpoint {
+  return memoizeBriefly(() => readMetrics().then(joined), probeMilliseconds)
 }
 
 /** Responds with all metrics. */
-export async function answerMetrics(tell: MetricsEndpoint): Promise<TextResponse> {
-  return { status: 200, headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }, body: await tell() }
+export async function answerMetrics(endpoint: MetricsEndpoint): Promise<TextResponse> {
+  return { status: 200, headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }, body: await endpoint() }
 }
 
 /**
@@ -53,16 +53,16 @@ export function joined(texts: readonly string[]): string {
 }
 
 /** Creates a listener that serves only `/metrics`, for a separate port. It refuses the same requests as the main port. */
-export function metricsListener(tell: MetricsEndpoint, limits: HttpLimits): NodeListener {
+export function metricsListener(endpoint: MetricsEndpoint, limits: HttpLimits): NodeListener {
   const write = createResponseWriter()
   const encode = encoderOfUnstored()
   return async (request, response) => {
-    const whole = encode(requestProblem(request, limits) ?? (await answerTo(request, tell)))
+    const whole = encode(requestProblem(request, limits) ?? (await answerTo(request, endpoint)))
     await write(response, await negotiate(request, whole, []), senderOf(request, 0))
   }
 }
 
-async function answerTo({ path, method }: IncomingRequest, tell: MetricsEndpoint): Promise<TextResponse> {
-  if (path === metricsPath) return answerReadOnly(method, () => answerMetrics(tell))
+async function answerTo({ path, method }: IncomingRequest, endpoint: MetricsEndpoint): Promise<TextResponse> {
+  if (path === metricsPath) return answerReadOnly(method, () => answerMetrics(endpoint))
   return problem('PATH_NOT_FOUND', `${path} is not ${metricsPath}, which is all there is on this port`)
 }

@@ -5,7 +5,7 @@ import type { Middleware, PathStages } from '../middleware.ts'
 /** Responds to the requests for one path, with any method. */
 export type PathHandler = (request: IncomingRequest) => EncodedResponse | Promise<EncodedResponse>
 
-/** Responds to the gateway's own paths, such as probes and pages, which bypass the response cache. */
+/** Returns the stages of the gateway's own paths, such as probes and pages, which bypass the response cache. */
 export function ownPaths(handlers: ReadonlyMap<string, PathHandler>): PathStages {
   return new Map(Array.from(handlers, ([path, respond]) => [path, stageOf(respond)]))
 }
