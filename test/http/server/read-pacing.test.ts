@@ -245,6 +245,48 @@ test('a connection whose reads were cheap does not wait for others of its addres
   for (const each of [cheap, ...others]) each.destroy()
 })
 
+test('behind proxies, a request does not wait for idle connections of the same proxy', async () => {
+  const idleCount = 100
+  const iterations = countIterations()
+  let readAt = NaN
+  const { port, close } = await listen({
+    listener: (request, response) => {
+      if (request.path === '/slow') busy(milliseconds)
+      if (request.path === '/wanted') readAt = iterations.count
+      return Promise.resolve(void response.end())
+    },
+    onError: (error) => expect.fail(String(error)),
+    port: 0,
+    host: '127.0.0.1',
+    isBehindProxies: true,
+  })
+  const ask = async (socket: Socket, target: string): Promise<void> => {
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    await once(socket, 'data')
+  }
+  const slow = [await sender(port), await sender(port)]
+  const idle = await Promise.all(Array.from({ length: idleCount }, () => sender(port)))
+  const wanted = await sender(port)
+  const all = [...slow, ...idle, wanted]
+  for (const socket of all) await ask(socket, '/')
+  // Queries take long in each iteration.
+  let isOver = false
+  const work = (): void => {
+    busy(milliseconds)
+    if (!isOver) setImmediate(work)
+  }
+  work()
+  // These two take the time of one iteration: all connections are paused.
+  await Promise.all(slow.map((socket) => ask(socket, '/slow')))
+  const askedAt = iterations.count
+  await ask(wanted, '/wanted')
+  isOver = iterations.isOver = true
+  // In turns of two, the connection would wait for half as many iterations as there are idle ones.
+  expect(readAt - askedAt).toBeLessThan(idleCount / 4)
+  for (const socket of all) socket.destroy()
+  await close(1)
+})
+
 // Loopback addresses other than 127.0.0.1 need no configuration on Linux only.
 test.runIf(process.platform === 'linux')(
   'a new connection does not wait for those of another address that are slow to read',

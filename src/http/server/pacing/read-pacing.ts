@@ -17,6 +17,9 @@ import type { WaitingConnections, WaitingLimits } from './waiting-connections.ts
  * again, so those that were read, and those of addresses whose reads took long, give way for one iteration: many clients
  * that send as soon as they are answered cannot put off the others.
  *
+ * Behind proxies, an address tells nothing about its clients, and most of its connections have no input: they wait for
+ * responses, carry streams or are idle. A few turns at a time, one with input would wait for many seconds behind those.
+ *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, new connections
  * and those in `heavy` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties
  * the kernel's queue, which is first in, first out. Input is read before it is parsed ({@link readFirst}). Connections
@@ -25,6 +28,7 @@ import type { WaitingConnections, WaitingLimits } from './waiting-connections.ts
  */
 export class ReadPacing {
   readonly #milliseconds: number
+  readonly #isBehindProxies: boolean
   readonly #paused: PausedConnections
   /** Connections that may be read. */
   readonly #reading = new Set<Socket>()
@@ -55,6 +59,7 @@ export class ReadPacing {
    * @param milliseconds maximum time per iteration in which connections are read
    * @param maxWaiting maximum number of new connections of one address that wait to be parsed
    * @param ofLong limits on those with long input, of all addresses
+   * @param isBehindProxies whether one address represents many clients: no address is then heavy
    */
   constructor(
     milliseconds: number,
@@ -63,8 +68,10 @@ export class ReadPacing {
       inAll: connectionLimits.waitingLong,
       bytes: connectionLimits.waitingBytes,
     },
+    isBehindProxies = false,
   ) {
     this.#milliseconds = milliseconds
+    this.#isBehindProxies = isBehindProxies
     this.#paused = new PausedConnections(maxWaiting, ofLong)
     this.#readTimesOfSenders = new SenderReadTimes(milliseconds / 4)
     this.#startOfShort = new SlowStart(milliseconds / 2)
@@ -169,7 +176,7 @@ export class ReadPacing {
     const { heavy, light, yielding } = this.#paused
     for (const socket of this.#reading) {
       socket.pause()
-      const isHeavy = this.#readTimesOfSenders.isHeavy(senderOfSocket(socket))
+      const isHeavy = !this.#isBehindProxies && this.#readTimesOfSenders.isHeavy(senderOfSocket(socket))
       if (isHeavy && this.#readTimes.get(socket)?.isLow !== true) this.#wait(socket, heavy)
       else this.#wait(socket, isHeavy || this.#wasRead.has(socket) ? yielding : light)
     }
