@@ -50,7 +50,7 @@ export class OpenConnections {
     this.#capacity = createPipelineCapacity(limits)
     // A proxy's connections are those of many clients.
     const maxWaiting = isBehindProxies ? Infinity : connectionLimits.waitingConnections
-    this.#pacing = new ReadPacing(connectionLimits.readMilliseconds, maxWaiting, undefined, isBehindProxies)
+    this.#pacing = new ReadPacing({ milliseconds: connectionLimits.readMilliseconds, maxWaiting, isBehindProxies })
   }
 
   /**

@@ -16,7 +16,7 @@ async function pacedServer(
   maxWaiting = Infinity,
   ofLong = { inAll: Infinity, bytes: Infinity },
 ): Promise<number> {
-  const pacing = new ReadPacing(milliseconds, maxWaiting, ofLong)
+  const pacing = new ReadPacing({ milliseconds, maxWaiting, ofLong })
   server = createServer({ pauseOnConnect: true }, (socket) => {
     pacing.add(socket, () =>
       socket.on('data', (bytes) => {

@@ -14,8 +14,7 @@ export type LimitConcurrency = <Result>(
 ) => Promise<Result>
 
 /**
- * Creates a limit on concurrent work. One client may use at most half of it, so that no client waits
- * for all work of another.
+ * Creates a limit on concurrent work. One client may use at most half of it, so that no client waits for all work of another.
  * @param max maximum number of pieces of work that run at once
  */
 export function limitConcurrency(max: number): LimitConcurrency {

@@ -8,6 +8,20 @@ import { ConnectionReadTime, SenderReadTimes } from './read-times.ts'
 import { SlowStart } from './slow-start.ts'
 import type { WaitingConnections, WaitingLimits } from './waiting-connections.ts'
 
+/** Options of {@link ReadPacing}. */
+export interface ReadPacingOptions {
+  /** Maximum time per iteration in which connections are read. */
+  readonly milliseconds: number
+  /** Maximum number of new connections of one address that wait to be parsed. */
+  readonly maxWaiting: number
+  /** Limits on those with long input, of all addresses. */
+  readonly ofLong?: Pick<WaitingLimits, 'inAll' | 'bytes'>
+  /** Whether one address represents many clients: no address is then heavy. */
+  readonly isBehindProxies?: boolean
+}
+
+const limitsOfLong = { inAll: connectionLimits.waitingLong, bytes: connectionLimits.waitingBytes }
+
 /**
  * Decides when the connections of one server are read: limits the time that one iteration of the event loop reads
  * connections. libuv reads each connection with input, 64 KB at a time, which can take 10 ms to parse; timers, database
@@ -55,21 +69,7 @@ export class ReadPacing {
   /** The connection that is being read, since when. */
   #newest: { readonly socket: Socket; readonly at: number } | null = null
 
-  /**
-   * @param milliseconds maximum time per iteration in which connections are read
-   * @param maxWaiting maximum number of new connections of one address that wait to be parsed
-   * @param ofLong limits on those with long input, of all addresses
-   * @param isBehindProxies whether one address represents many clients: no address is then heavy
-   */
-  constructor(
-    milliseconds: number,
-    maxWaiting: number,
-    ofLong: Pick<WaitingLimits, 'inAll' | 'bytes'> = {
-      inAll: connectionLimits.waitingLong,
-      bytes: connectionLimits.waitingBytes,
-    },
-    isBehindProxies = false,
-  ) {
+  constructor({ milliseconds, maxWaiting, ofLong = limitsOfLong, isBehindProxies = false }: ReadPacingOptions) {
     this.#milliseconds = milliseconds
     this.#isBehindProxies = isBehindProxies
     this.#paused = new PausedConnections(maxWaiting, ofLong)
