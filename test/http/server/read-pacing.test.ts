@@ -207,6 +207,32 @@ test.each([
   expect(middle).toBeLessThanOrEqual((1.5 * milliseconds) / readMilliseconds)
 })
 
+test('new connections do not wait behind open ones that have input again as soon as they are read', async () => {
+  clock = ofMachine
+  const openCount = 40
+  const newCount = 100
+  const senders = new Map<number | undefined, Socket>()
+  let reads = 0
+  let isOver = false
+  const port = await pacedServer((socket) => {
+    const open = senders.get(socket.remotePort)
+    if (open === undefined) return void socket.write('y')
+    reads++
+    busy(2)
+    if (!isOver) open.write('x')
+  })
+  const open = Array.from({ length: openCount }, () => client(port, '127.0.0.2'))
+  for (const each of open) each.once('connect', () => senders.set(each.localPort, each))
+  await vi.waitFor(() => expect(reads).toBeGreaterThan(8 * openCount), { timeout: 20_000 })
+  const before = reads
+  const accepted = Array.from({ length: newCount }, () => client(port))
+  await Promise.all(accepted.map((each) => once(each, 'data')))
+  isOver = true
+  // If each waited for an iteration of its own, all reads of that iteration came before it.
+  expect(reads - before).toBeLessThan(2 * newCount)
+  for (const each of [...open, ...accepted]) each.destroy()
+})
+
 test('a connection that others resume is not read before its turn', async () => {
   const { read, most } = await flood(8, (open) => {
     busy(milliseconds)

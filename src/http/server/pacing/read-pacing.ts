@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { connectionLimits } from '../../../limits.ts'
 import { senderOfSocket } from '../../sender.ts'
 import { pauseWhile } from '../pause-while.ts'
+import { AcceptPhase, SlowStart, turnsPerIteration } from './after-long-iteration.ts'
 import { readFirst } from './first-read.ts'
 import { PausedConnections } from './paused-connections.ts'
 import { ConnectionReadTime, SenderReadTimes } from './read-times.ts'
-import { SlowStart } from './slow-start.ts'
 import type { WaitingConnections, WaitingLimits } from './waiting-connections.ts'
 
 /** Options of {@link ReadPacing}. */
@@ -34,11 +34,11 @@ const limitsOfLong = { inAll: connectionLimits.waitingLong, bytes: connectionLim
  * Behind proxies, an address tells nothing about its clients, and most of its connections have no input: they wait for
  * responses, carry streams or are idle. A few turns at a time, one with input would wait for many seconds behind those.
  *
- * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, new connections
- * and those in `heavy` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties
- * the kernel's queue, which is first in, first out. Input is read before it is parsed ({@link readFirst}). Connections
- * with short input go first, delayed only by the time of reads, so that a client at an attacker's address does not wait
- * for the attack's input.
+ * New connections wait for their turn too, and for the kernel, since libuv accepts one in each iteration. After a long
+ * iteration, the connections that were read are paused while others arrive ({@link AcceptPhase}). Input is read before it is parsed
+ * ({@link readFirst}), and connections with short input are resumed before the next phase, so that a client at an
+ * attacker's address does not wait for the attack's input. Those with long input, and those in `heavy`, wait for twice the
+ * duration of a long iteration ({@link SlowStart}), or until no connection arrives.
  */
 export class ReadPacing {
   readonly #milliseconds: number
@@ -50,9 +50,9 @@ export class ReadPacing {
   readonly #attachParserOf = new WeakMap<Socket, () => void>()
   readonly #readTimes = new WeakMap<Socket, ConnectionReadTime>()
   readonly #readTimesOfSenders: SenderReadTimes
-  /** Slow start of `short` by the time of reads, and of `long` and `heavy` by the time of all work. */
-  readonly #startOfShort: SlowStart
-  readonly #startOfHeavy: SlowStart
+  readonly #acceptPhase: AcceptPhase
+  /** Of the connections in `long` and `heavy`. */
+  readonly #slowStart: SlowStart
 
   /** Whether the end of this iteration is observed. */
   #isScheduled = false
@@ -60,8 +60,8 @@ export class ReadPacing {
   #since = 0
   /** When the first connection was read in this iteration; null if none was. */
   #readSince: number | null = null
-  /** Milliseconds that reads took in this iteration; other work, such as of an embedded database, does not count. */
-  #readMilliseconds = 0
+  /** Milliseconds of the longest iteration since connections were last resumed. */
+  #longest = 0
   /** Number of connections that were accepted in this iteration. */
   #accepted = 0
   /** Connections that were read in this iteration. */
@@ -74,8 +74,8 @@ export class ReadPacing {
     this.#isBehindProxies = isBehindProxies
     this.#paused = new PausedConnections(maxWaiting, ofLong)
     this.#readTimesOfSenders = new SenderReadTimes(milliseconds / 4)
-    this.#startOfShort = new SlowStart(milliseconds / 2)
-    this.#startOfHeavy = new SlowStart(milliseconds / 2)
+    this.#acceptPhase = new AcceptPhase(milliseconds / 5)
+    this.#slowStart = new SlowStart(milliseconds / 2)
   }
 
   /**
@@ -121,7 +121,7 @@ export class ReadPacing {
       this.#schedule()
     } else if (this.#reading.size > 0 && now - this.#readSince >= this.#milliseconds) {
       this.#endRead()
-      this.#pauseAll()
+      this.#pause(this.#reading)
     }
   }
 
@@ -136,15 +136,21 @@ export class ReadPacing {
   readonly #endIteration = (): void => {
     this.#isScheduled = false
     const hasAccepted = this.#accepted > 0
-    const ofShort = this.#startOfShort.next(this.#readMilliseconds, hasAccepted)
-    const ofHeavy = this.#startOfHeavy.next(performance.now() - this.#since, hasAccepted)
+    const milliseconds = performance.now() - this.#since
+    this.#longest = Math.max(this.#longest, milliseconds)
     this.#accepted = 0
-    this.#readMilliseconds = 0
     this.#readSince = null
+    if (this.#acceptPhase.next(milliseconds, hasAccepted)) {
+      this.#pause(this.#wasRead)
+      this.#wasRead.clear()
+      return this.#schedule()
+    }
+    const turns = this.#isBehindProxies ? turnsPerIteration : this.#slowStart.next(this.#longest, hasAccepted)
+    this.#longest = 0
     this.#wasRead.clear()
     const { all } = this.#paused
-    if (all.size > 0) this.#paused.resumeNext({ ofShort, ofHeavy }, this.#resume)
-    if (all.size > 0 || ofShort === 0 || ofHeavy === 0 || hasAccepted) this.#schedule()
+    if (all.size > 0) this.#paused.resumeNext(turns, this.#resume)
+    if (all.size > 0 || turns === 0 || hasAccepted) this.#schedule()
     else this.#readTimesOfSenders.clear()
   }
 
@@ -153,7 +159,6 @@ export class ReadPacing {
     if (this.#newest === null) return
     const { socket, at } = this.#newest
     const took = performance.now() - at
-    this.#readMilliseconds += took
     this.#readTimes.get(socket)?.add(took)
     if (took >= chargedMilliseconds) this.#readTimesOfSenders.add(senderOfSocket(socket), took)
     this.#newest = null
@@ -172,15 +177,15 @@ export class ReadPacing {
     this.#schedule()
   }
 
-  #pauseAll(): void {
+  #pause(sockets: Iterable<Socket>): void {
     const { heavy, light, yielding } = this.#paused
-    for (const socket of this.#reading) {
+    for (const socket of sockets) {
+      if (!this.#reading.delete(socket)) continue
       socket.pause()
       const isHeavy = !this.#isBehindProxies && this.#readTimesOfSenders.isHeavy(senderOfSocket(socket))
       if (isHeavy && this.#readTimes.get(socket)?.isLow !== true) this.#wait(socket, heavy)
       else this.#wait(socket, isHeavy || this.#wasRead.has(socket) ? yielding : light)
     }
-    this.#reading.clear()
   }
 }
 

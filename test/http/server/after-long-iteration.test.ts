@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { SlowStart, turnsPerIteration } from '../../../src/http/server/pacing/slow-start.ts'
+import { AcceptPhase, SlowStart, turnsPerIteration } from '../../../src/http/server/pacing/after-long-iteration.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -29,4 +29,27 @@ test('gives two turns after each rest where every iteration is long and accepts 
     return start.next(20, true)
   })
   expect(turns).toEqual([0, 0, 2, 0, 2, 0, 2, 0, 2])
+})
+
+test('a phase follows a long iteration that accepted a connection', () => {
+  const phase = new AcceptPhase(10)
+  expect(phase.next(9, true)).toBe(false)
+  expect(phase.next(10, false)).toBe(false)
+  expect(phase.next(10, true)).toBe(true)
+})
+
+test('a phase lasts until no connection arrives', () => {
+  const phase = new AcceptPhase(10)
+  expect([phase.next(1_000, true), phase.next(1, true), phase.next(1, false)]).toEqual([true, true, false])
+  // Only another long iteration starts the next one.
+  expect(phase.next(1, true)).toBe(false)
+})
+
+test('a phase lasts no longer than the iteration before it, also where its own are long', () => {
+  const phase = new AcceptPhase(10)
+  const taken = [20, 10, 10, 20, 25, 20].map((milliseconds) => {
+    vi.advanceTimersByTime(milliseconds)
+    return phase.next(milliseconds, true)
+  })
+  expect(taken).toEqual([true, true, false, true, false, true])
 })
