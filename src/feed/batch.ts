@@ -1,10 +1,9 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import type { FeedPosition } from '../database/write/feed.ts'
-import { digestOf } from './fact/digest.ts'
-import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
+import { parseLine } from './fact/parse-line.ts'
+import { positionAfter } from './position/line-position.ts'
 import type { ParsedLine } from './projector/line-outcome.ts'
 import { chunkBytes } from './reading/decompress.ts'
-import { fingerprintAfter, type Line } from './reading/lines.ts'
+import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
 /**
@@ -56,57 +55,4 @@ function bytesOf(line: Line): number {
 export function sizeInLines(lines: readonly Line[]): number {
   const bytes = lines.reduce((sum, line) => sum + bytesOf(line), 0)
   return Math.max(lines.length, Math.ceil((bytes * maxBatchLines) / chunkBytes))
-}
-
-/** Returns the clock that new facts of a source are compared with; undefined where they are compared with none. */
-export function clockOf(source: Source, nowSeconds: (() => number) | undefined): (() => number) | undefined {
-  return source.hasOwnTime === true ? undefined : nowSeconds
-}
-
-/** Returns the position of a feed after a line. */
-export function positionAfter(source: Source, line: Line): FeedPosition {
-  return source.positionAfter?.(line) ?? new LinePosition(line)
-}
-
-/** The content of a line. */
-export type LineBytes = Pick<Line, 'bytes' | 'length' | 'fact'>
-
-/**
- * Parses and validates a line, or validates the fact that a producer in this process passes instead of text.
- * @param position position of the feed after the line
- */
-export function parseLine(line: LineBytes, position: FeedPosition): ParsedLine {
-  const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
-  if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue, position }
-  return { fact: parsed.fact, digest: digestOf(parsed.fact), position }
-}
-
-/** The position after a line. Its fingerprint is computed lazily, because only the last position of a batch is stored. */
-class LinePosition implements FeedPosition {
-  readonly line: number
-  readonly byte: number
-  /** The line, which retains its whole chunk in memory; null once the fingerprint is computed. */
-  #line: Line | null
-  #fingerprint = ''
-
-  constructor(line: Line) {
-    this.line = line.number
-    this.byte = line.endByte
-    this.#line = line
-  }
-
-  get fingerprint(): string {
-    if (this.#line !== null) this.#fingerprint = fingerprintAfter(this.#line)
-    this.#line = null
-    return this.#fingerprint
-  }
-}
-
-function parseBytes({ bytes, length }: LineBytes): Parsed {
-  if (length <= maxLineBytes) return parseFact(bytes)
-  return {
-    ok: false,
-    kind: null,
-    issue: { key: null, reason: `the line has ${length} bytes, more than ${maxLineBytes}` },
-  }
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
-import { type Batch, clockOf, parseBatch } from './batch.ts'
+import { type Batch, parseBatch } from './batch.ts'
 import { beginningOf, countOutcomes, moveTo, newRun, recordNewest, reopened, type Run, type Summary } from './run.ts'
 import { BadFact } from './errors.ts'
 import { applyRound } from './jobs/round.ts'
@@ -15,7 +15,7 @@ import { requireApplied } from './position/require-applied.ts'
 import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
 import { type ReadSegment, readSegments } from './read-segments.ts'
-import type { Source } from './reading/source.ts'
+import { clockOf, type Source } from './reading/source.ts'
 
 /** Options of {@link ingest}. */
 export interface IngestOptions {

@@ -186,3 +186,8 @@ async function* abortable(signal: AbortSignal, input: Readable): AsyncGenerator<
     if (!signal.aborted) throw error
   }
 }
+
+/** Returns the clock that new facts of a source are compared with; undefined where they are compared with none. */
+export function clockOf(source: Source, nowSeconds: (() => number) | undefined): (() => number) | undefined {
+  return source.hasOwnTime === true ? undefined : nowSeconds
+}

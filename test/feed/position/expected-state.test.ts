@@ -6,7 +6,7 @@ import {
   mayLose,
   requireExpectedState,
 } from '../../../src/feed/position/expected-state.ts'
-import { parseLine } from '../../../src/feed/batch.ts'
+import { parseLine } from '../../../src/feed/fact/parse-line.ts'
 import { mark, midnight, vaultA } from '../../support/world.ts'
 
 const position = (line: number) => ({ line, byte: line * 100, fingerprint: `f${line}` })
