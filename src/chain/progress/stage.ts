@@ -81,10 +81,14 @@ async function* readOn(
 ): AsyncGenerator<StageSecond, boolean> {
   const config = { ...options.config, vaults: [...progress.vaults] }
   const readsSingly = progress.rereads >= rereadsInRanges
+  const trustsForms = progress.rereads >= emptyConfirmations - 1
   const onRead = (block: number): void => {
     if (block > progress.readTo) Object.assign(progress, { readTo: block, rereads: 0 })
   }
-  for await (const { start, facts, faults } of read({ ...options, config, onRead, readsSingly }, progress.from)) {
+  for await (const { start, facts, faults } of read(
+    { ...options, config, onRead, readsSingly, trustsForms },
+    progress.from,
+  )) {
     // A second is repeated after a fault, possibly from a later one of its blocks on.
     if (start.number > progress.lastBlock) requireTimeOrder({ number: progress.lastBlock, ts: progress.lastTs }, start)
     if (start.ts <= progress.lastTs) continue

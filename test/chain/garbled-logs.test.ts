@@ -1,0 +1,55 @@
+import { type Address, toEventSelector } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, type Said } from './support/reading.ts'
+
+const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
+
+interface Log {
+  readonly topics: readonly string[]
+  readonly data: string
+}
+
+describeOnChain('a node that garbles a log in one answer', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    vault = await openVault(chain, protocol, protocol.usdc)
+    await chain.block(vault.deposit(chain.accounts[2] as Address, usdc(20)))
+    await chain.mine(4)
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  const jsonOf = (url: string) => chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
+
+  test.each([
+    ['half a byte', (data: string) => data.slice(0, -1)],
+    ['no data', () => '0x'],
+  ])('with %s does not set the vault aside', async (_name, garble) => {
+    let garbled = 0
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getLogs' || !('result' in answer) || garbled > 0) return answer
+      const result = (answer.result as Log[]).map((log) => {
+        if (log.topics[0] !== deposit) return log
+        garbled++
+        return { ...log, data: garble(log.data) }
+      })
+      return { result }
+    })
+    const said: Said[] = []
+    const lines = await linesOf(jsonOf(proxy.url), said)
+    await proxy.close()
+    expect(garbled).toBe(1)
+    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    expect(lines).toEqual(await linesOf(jsonOf(chain.url)))
+  })
+})
