@@ -310,6 +310,15 @@ describe('serve', () => {
     expect(stderr).toMatch(/^The gateway can't listen on port \d+: .*EADDRINUSE.* Set PORT to another one, .*\n$/)
     await stop(gateway)
   })
+
+  test.each([
+    ['a name that has no address', 'gateway.invalid'],
+    ['an address of another machine', '192.0.2.1'],
+  ])('ends with 1 and one line that names HOST where that is %s', async (_what, HOST) => {
+    const { status, stderr } = await run(['serve'], { ...(await homes.create()).env, PORT: '0', HOST, DEMO: '0' })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^The gateway can't listen on port 0: .* Set HOST to an address of this machine, .*\n$/)
+  })
 })
 
 describe('a folder that can not hold the database', () => {

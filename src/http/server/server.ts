@@ -31,11 +31,9 @@ export class CannotListen extends Error {
   constructor(
     readonly port: number,
     reason: string,
-    variable: string,
+    remedy: string,
   ) {
-    super(
-      `The gateway can't listen on port ${port}: ${reason}. Set ${variable} to another one, or to 0 for any that is free.`,
-    )
+    super(`The gateway can't listen on port ${port}: ${reason}. ${remedy}`)
     this.name = 'CannotListen'
   }
 }
@@ -115,13 +113,21 @@ function refuseUnparsed(server: NodeServer, connections: OpenConnections): void 
 /** @throws {CannotListen} */
 async function startListening(server: NodeServer, { port, host, variable = 'PORT' }: ServerOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (error: Error): void => reject(new CannotListen(port, error.message, variable))
+    const fail = (error: Error): void => reject(new CannotListen(port, error.message, remedyFor(error, variable)))
     server.once('error', fail)
     server.listen({ port, backlog: connectionLimits.backlog, ...(host === null ? {} : { host }) }, () => {
       server.off('error', fail)
       resolve()
     })
   })
+}
+
+/** Codes of an address that this machine does not have, and of a name that has none. */
+const wrongAddress: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL', 'ENOTFOUND', 'EAI_AGAIN']
+
+function remedyFor({ code }: NodeJS.ErrnoException, variable: string): string {
+  if (wrongAddress.includes(code)) return 'Set HOST to an address of this machine, or leave it out for all of them.'
+  return `Set ${variable} to another one, or to 0 for any that is free.`
 }
 
 /** @returns number of running requests cut off */
