@@ -1,5 +1,6 @@
 import { ChainDiverged } from '../chain/errors.ts'
 import type { SetAsideVault } from '../chain/progress/set-aside.ts'
+import { DatabaseRefused } from '../database/errors.ts'
 import { BadFact } from '../feed/errors.ts'
 import type { PathWatcher } from '../feed/reading/growing-file.ts'
 import type { FeedProblems } from '../graphql/execution/context.ts'
@@ -24,8 +25,8 @@ export interface FeedMonitor {
   readonly conditions: () => FeedConditions
   /** Records the error that ended a feed; it applies until the gateway restarts. */
   feedStopped(feed: string, error: unknown): void
-  /** Records whether a feed waits for the database, disk space or the machine's clock. */
-  feedWaits(feed: string, isWaiting: boolean): void
+  /** Records why a feed waits for the database, disk space or the machine's clock; null when it goes on. */
+  feedWaits(feed: string, reason: Error | null): void
   /** Records whether a feed's file is missing. */
   fileMissing(feed: string, isMissing: boolean): void
   /** Records a lasting problem of a chain's nodes; null when the problem has ended. */
@@ -35,6 +36,7 @@ export interface FeedMonitor {
 }
 
 const waitsForFile = 'The feed waits for its file, which is missing.'
+const waitsForOperator = 'The feed waits, since the database refuses its statements; the log says why.'
 
 /**
  * Creates a monitor of feeds.
@@ -43,11 +45,13 @@ const waitsForFile = 'The feed waits for its file, which is missing.'
 export function monitorFeeds(onChange: (conditions: FeedConditions) => void = () => undefined): FeedMonitor {
   const stopped = new Map<string, string>()
   const waiting = new Set<string>()
+  const refused = new Set<string>()
   const missing = new Set<string>()
   const failing = new Map<string, string>()
   const aside = new Map<string, readonly SetAsideVault[]>()
   const conditions = (): FeedConditions => {
-    const [reason = missing.size > 0 ? waitsForFile : null] = [...stopped.values(), ...failing.values()]
+    const known = [...stopped.values(), ...failing.values(), ...(refused.size > 0 ? [waitsForOperator] : [])]
+    const [reason = missing.size > 0 ? waitsForFile : null] = known
     return {
       reason,
       stopped: [...stopped.keys()],
@@ -65,11 +69,16 @@ export function monitorFeeds(onChange: (conditions: FeedConditions) => void = ()
     feedStopped(feed, error) {
       stopped.set(feed, reasonOf(error))
       waiting.delete(feed)
+      refused.delete(feed)
       missing.delete(feed)
       failing.delete(feed)
       onChange(conditions())
     },
-    feedWaits: (feed, isWaiting) => setIn(waiting, feed, isWaiting),
+    feedWaits(feed, reason) {
+      if (reason instanceof DatabaseRefused) refused.add(feed)
+      else refused.delete(feed)
+      setIn(waiting, feed, reason !== null)
+    },
     fileMissing: (feed, isMissing) => setIn(missing, feed, isMissing),
     chainFails(feed, problem) {
       if (problem === null) failing.delete(feed)

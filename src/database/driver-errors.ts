@@ -127,10 +127,36 @@ export function classifyServerError(host: string): ToOutage {
 /** SQLSTATEs of a statement that was cancelled: by an operator or `statement_timeout`, or by `lock_timeout`. */
 const cancelled: readonly unknown[] = ['57014', '55P03']
 
-/** Adds cancelled statements to the outages: the same work may succeed later. */
-export function cancelledAsOutage(toOutage: ToOutage): ToOutage {
+/**
+ * SQLSTATEs of a table, column or type that does not exist: while a backup is restored, in a backup of an older version, or where
+ * the role may not use the schema.
+ */
+const missingParts: readonly unknown[] = ['42P01', '42703', '42704']
+
+const restore =
+  'If a backup is being restored, wait for its end; if it is of an older version, npm run migrate adds the rest; ' +
+  "if the tables are in another schema, name that in the role's search_path, and GRANT it USAGE there."
+
+/**
+ * Returns the error of a statement that needs a permission which its role lacks, or a part of the database that does not exist.
+ * @returns null for any other error
+ */
+export function refusalOfRead(error: unknown): DatabaseRefused | null {
+  const { code, message } = answerOf(error)
+  if (missingParts.includes(code))
+    return new DatabaseRefused(`The database lacks a part: ${message}. ${restore}`, error)
+  const isDenied = code !== undefined && missingPermissions.includes(code)
+  return isDenied ? new DatabaseRefused(`The database refuses a read: ${message}.`, error) : null
+}
+
+/**
+ * Adds the errors of statements that are expected to run: cancelled ones, of which the same may succeed later, and those that find
+ * a part of the database missing.
+ */
+export function classifyStatementError(toOutage: ToOutage): ToOutage {
   return (error) => {
     const { code, message } = answerOf(error)
+    if (missingParts.includes(code)) return refusalOfRead(error)
     if (!cancelled.includes(code)) return toOutage(error)
     return new DatabaseUnavailable(error, `PostgreSQL has cancelled a statement: ${message}.`)
   }

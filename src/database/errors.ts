@@ -126,7 +126,7 @@ interface ErrorFields {
   readonly severity?: unknown
 }
 
-/** The database lacks permissions that the gateway needs, or rejects its role. */
+/** The database lacks permissions, tables or columns that the gateway needs, or rejects its role. */
 export class DatabaseRefused extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause })

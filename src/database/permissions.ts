@@ -38,7 +38,8 @@ export async function refusalOfMigrations(
   database: Pick<Database, 'query'>,
   error: unknown,
 ): Promise<DatabaseRefused | null> {
-  const refusal = permissionDenial(error)
+  // A read is refused with the server's error as the cause.
+  const refusal = permissionDenial(error instanceof DatabaseRefused ? (error.cause ?? error) : error)
   if (refusal === null) return null
   const { role, name } = await sessionOf(database)
   const remedy =

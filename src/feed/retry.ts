@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { DatabaseUnavailable, isConflict, isOutage, isUniqueViolation } from '../database/errors.ts'
+import { DatabaseRefused, DatabaseUnavailable, isConflict, isOutage, isUniqueViolation } from '../database/errors.ts'
 import { ClockBehind, UnwritableRejects } from './errors.ts'
 
 /** Observes outages that delay a feed. */
@@ -8,6 +8,8 @@ export interface OutageObserver {
   readonly onWait: (reason: Error) => void
   /** Called once for each outage. */
   readonly onResume: () => void
+  /** Whether the feed also waits while the database refuses its role or lacks its tables, until an operator mends that. */
+  readonly waitsForOperator?: boolean
 }
 
 const firstMilliseconds = 200
@@ -32,8 +34,8 @@ export async function retryDuringOutage<Result>(
       return result
     } catch (error) {
       // A permanent error ends the outage too.
-      if (tries > 0 && !isTemporary(error)) outageObserver?.onResume()
-      if (outageObserver === undefined || !isTemporary(error)) throw error
+      if (tries > 0 && !isTemporary(error, outageObserver)) outageObserver?.onResume()
+      if (outageObserver === undefined || !isTemporary(error, outageObserver)) throw error
       if (error.name !== reason) outageObserver.onWait(error)
       reason = error.name
     }
@@ -42,7 +44,8 @@ export async function retryDuringOutage<Result>(
   }
 }
 
-function isTemporary(error: unknown): error is Error {
+function isTemporary(error: unknown, outageObserver: OutageObserver | undefined): error is Error {
+  if (error instanceof DatabaseRefused) return outageObserver?.waitsForOperator === true
   return isOutage(error) || error instanceof ClockBehind || (error instanceof UnwritableRejects && error.isFull)
 }
 

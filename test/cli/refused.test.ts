@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { appendFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -72,6 +72,34 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
       /(?:^|\n)PostgreSQL at \S+ refuses: permission denied for \w+ \w+\. GRANT its role SELECT, INSERT, .*\n$/,
     )
     expect(status).toBe(1)
+  })
+
+  test('a followed feed and its readers, has both wait, and go on once the grant is given', async () => {
+    await migrated()
+    const grants = `grant all on all tables in schema public to ${role}; grant usage on all sequences in schema public to ${role}`
+    await onDatabase(grants)
+    const feed = path.join(homes.folder, 'followed.ndjson')
+    await writeFile(feed, feedText([strategy('one')]))
+    const gateway = start(['serve', '--feed', feed], { DATABASE_URL: asRole, PORT: '0' })
+    const [, base = ''] = await gateway.says(/Explorer {2}(http:\S+)\//)
+    await onDatabase(`revoke all on strategy from ${role}`)
+    await appendFile(feed, feedText([strategy('two')]))
+    await gateway.says(
+      /"msg":"The feed waits, and goes on by itself: PostgreSQL at \S+ refuses: permission denied for /,
+    )
+    const refused = await fetch(`${base}/strategies`)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(await refused.json()).toMatchObject({ type: 'urn:vault-gateway:problem:database-unavailable' })
+    await onDatabase(`grant select on strategy to ${role}`)
+    const readiness = async (): Promise<unknown> => (await fetch(`${base}/ready`)).json()
+    await expect
+      .poll(readiness, { timeout: 10_000 })
+      .toMatchObject({ detail: expect.stringMatching(/^The feed waits, since the database refuses/) as string })
+    await onDatabase(grants)
+    await gateway.says(/"msg":"The feed goes on"/)
+    await expect.poll(readiness, { timeout: 10_000 }).toMatchObject({ status: 'ready' })
+    const strategies = async (): Promise<unknown> => (await fetch(`${base}/strategies`)).json()
+    await expect.poll(strategies).toMatchObject([{ id: 'one' }, { id: 'two' }])
   })
 
   test('writes for a while has a feed wait, and go on', async () => {

@@ -3,11 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { classifyServerError } from '../../src/database/driver-errors.ts'
-import { isOutage } from '../../src/database/errors.ts'
+import { DatabaseRefused, DatabaseUnavailable, isOutage } from '../../src/database/errors.ts'
 import { toDatabaseError } from '../../src/database/postgresql/reads/read-errors.ts'
 import { pooledTransactions } from '../../src/database/postgresql/transactions.ts'
 import { writeOptions } from '../../src/database/postgresql/writer.ts'
-import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import { readFeedPosition, saveFeedPosition } from '../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../support/database.ts'
 import { type Proxy, proxyTo } from '../support/proxy.ts'
@@ -210,6 +209,24 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     await expect(cancelled).rejects.toThrow('PostgreSQL has cancelled a statement: canceled.')
     await expect(cancelled).rejects.toBeInstanceOf(DatabaseUnavailable)
     expect(await saved('a')).toBeNull()
+  })
+
+  test.each([
+    ['table', 'select one from no_such_table'],
+    ['column', 'select no_such_column from feed'],
+    ['type', 'select null::no_such_type'],
+  ])('is none where a %s is missing, which is told in one line', async (_what, text) => {
+    const missing = { name: `missing_${_what}`, text }
+    const line = /^The database lacks a part: .*"no_such_\w+" does not exist\. .* npm run migrate /
+    for (const run of [
+      () => database.query(missing, []),
+      () => database.prisma.$queryRawUnsafe(text),
+      () => interrupted(() => database.transaction((transaction) => transaction.query(missing, []))),
+    ]) {
+      const failed: unknown = await run().catch((error: unknown) => error)
+      expect(failed).toBeInstanceOf(DatabaseRefused)
+      expect(failed).toMatchObject({ message: expect.stringMatching(line) as string })
+    }
   })
 
   test('is none where the statement is at fault', async () => {

@@ -168,12 +168,13 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
   let source: Source | null = null
   try {
     const outageObserver = {
+      waitsForOperator: true,
       onWait: (reason: Error) => {
-        monitor.feedWaits(source?.name ?? name, true)
+        monitor.feedWaits(source?.name ?? name, reason)
         log.warn(`The feed waits, and goes on by itself: ${reason.message}`, { err: reason })
       },
       onResume: () => {
-        monitor.feedWaits(source?.name ?? name, false)
+        monitor.feedWaits(source?.name ?? name, null)
         log.info('The feed goes on')
       },
     }

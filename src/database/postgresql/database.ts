@@ -12,7 +12,7 @@ import { DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from '../er
 import { readAddress } from './server-address.ts'
 import {
   adapterWithOutages,
-  cancelledAsOutage,
+  classifyStatementError,
   classifyServerError,
   rejectWithOutage,
   type ToOutage,
@@ -52,7 +52,7 @@ export async function openPostgreSql(
   const writes = pool({ max: writeConnections, pipeline: true, ...writing })
   const rare = pool({ max: rareConnections, ...writing })
   const toOutage = classifyServerError(readAddress(url).name)
-  const adapter = adapterWithOutages(new PrismaPg(rare, schema), cancelledAsOutage(toOutage))
+  const adapter = adapterWithOutages(new PrismaPg(rare, schema), classifyStatementError(toOutage))
   const prisma = new PrismaClient({ adapter })
   return {
     ...readsOn(readPools),

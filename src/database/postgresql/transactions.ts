@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import { copyRows } from './copy.ts'
 import type { Database, Statement, Value } from '../database.ts'
-import { cancelledAsOutage, rejectWithOutage, type ToOutage } from '../driver-errors.ts'
+import { classifyStatementError, rejectWithOutage, type ToOutage } from '../driver-errors.ts'
 import { rowsOf } from './reads/pipeline.ts'
 import { TransactionQueue } from '../transaction-queue.ts'
 import { DatabaseUnavailable } from '../errors.ts'
@@ -17,7 +17,7 @@ const rollback: Statement = { name: 'rollback', text: 'rollback', prepare: 'once
  * @param pool clients with pipelining
  */
 export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pick<Database, 'transaction'> {
-  const toOutage = cancelledAsOutage(toServerOutage)
+  const toOutage = classifyStatementError(toServerOutage)
   return {
     async transaction(work) {
       const client = await rejectWithOutage(pool.connect(), toOutage)

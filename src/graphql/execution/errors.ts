@@ -1,7 +1,6 @@
 import { GraphQLError, Kind } from 'graphql'
 import { maxMessageCharacters } from '../../limits.ts'
-import { ReadCancelled } from '../../database/errors.ts'
-import { DatabaseUnavailable } from '../../database/errors.ts'
+import { DatabaseRefused, DatabaseUnavailable, ReadCancelled } from '../../database/errors.ts'
 import { DomainError, HistoryNotKept } from '../../domain/errors.ts'
 import { AdmissionQueueFull } from './admission/admission-control.ts'
 import type { ReportUnexpected, RequestContext } from './context.ts'
@@ -53,6 +52,14 @@ function publicError(error: unknown, report: ReportUnexpected): GraphQLError {
   if (passing !== null) {
     const [code, message] = passing
     return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...retryLater } })
+  }
+  if (broken instanceof DatabaseRefused) {
+    report(broken)
+    const extensions = { code: 'DATABASE_UNAVAILABLE', ...retryLater }
+    return new GraphQLError("The database can't be read now. Try again later.", {
+      path: at?.path ?? null,
+      extensions,
+    })
   }
   // An error with a path comes from a resolver: a server error.
   if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)

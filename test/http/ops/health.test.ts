@@ -1,6 +1,7 @@
 import { createServer, connect, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { DatabaseRefused, DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { monitorFeeds } from '../../../src/cli/feed-conditions.ts'
 import { createReadiness } from '../../../src/cli/readiness.ts'
 import type { Database } from '../../../src/database/database.ts'
@@ -165,6 +166,19 @@ describe('not ready is a gateway', () => {
     expect((await gateway.get('/ready')).status).toBe(200)
     feeds.feedStopped('/srv/feeds/feed.ndjson', error)
     expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail })
+  })
+
+  test('whose feed waits for a grant, until it goes on', async () => {
+    const feeds = monitorFeeds()
+    const readiness = createReadiness(database, { milliseconds: patience, conditions: feeds.conditions })
+    const gateway = gatewayOn(database, { readiness })
+    feeds.feedWaits('one.ndjson', new DatabaseUnavailable(undefined))
+    expect((await gateway.get('/ready')).status).toBe(200)
+    feeds.feedWaits('one.ndjson', new DatabaseRefused('permission denied'))
+    const detail = 'The feed waits, since the database refuses its statements; the log says why.'
+    expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail })
+    feeds.feedWaits('one.ndjson', null)
+    expect((await gateway.get('/ready')).status).toBe(200)
   })
 })
 

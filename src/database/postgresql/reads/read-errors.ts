@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { refusalOfRead } from '../../driver-errors.ts'
 import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, recoveryConflicts } from '../../errors.ts'
 
 /** SQLSTATE of a statement that was cancelled or exceeded `statement_timeout`. */
@@ -38,6 +39,8 @@ export function toDatabaseError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return new DatabaseUnavailable(error)
   if (isCancelled(error)) return new ReadCancelled(error)
   if (recoveryConflicts.includes(error.code ?? '')) return new RecoveryConflict(error)
+  const refusal = refusalOfRead(error)
+  if (refusal !== null) return refusal
   const isTemporary = isUnavailable(error) || insufficientResources.includes(error.code)
   return isTemporary ? new DatabaseUnavailable(error) : error
 }
