@@ -194,7 +194,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     const faults = [1, 2, 3].map(() =>
       pipelined.query(of('unknown', 'select none'), []).catch((error: unknown) => error),
     )
-    for (const error of await Promise.all(faults)) expect(error).toMatchObject({ code: '42703' })
+    for (const error of await Promise.all(faults)) expect(error).toMatchObject({ cause: { code: '42703' } })
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
   })
 
