@@ -101,13 +101,26 @@ export async function rejectWithOutage<Result>(work: Promise<Result>, toOutage: 
   }
 }
 
-const grant = 'GRANT its role SELECT, INSERT, UPDATE, DELETE ON ALL TABLES and USAGE ON ALL SEQUENCES IN SCHEMA public.'
+/** Returns the grants of a role that applies facts. */
+function grantsIn(schema: string): string {
+  const name = quoteIdentifier(schema)
+  return (
+    'GRANT its role SELECT, INSERT, UPDATE, DELETE ON ALL TABLES and USAGE ON ALL SEQUENCES ' +
+    `IN SCHEMA ${name}, and USAGE ON SCHEMA ${name}.`
+  )
+}
+
+/** Returns a name as SQL has it: in quotes where it needs them. */
+export function quoteIdentifier(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
+}
 
 /**
  * Classifies errors of a PostgreSQL server: outages, missing permissions and read-only mode.
  * @param host host and port, for messages
+ * @param schema of the tables, for messages
  */
-export function classifyServerError(host: string): ToOutage {
+export function classifyServerError(host: string, schema = 'public'): ToOutage {
   const classifySpace = classifySpaceError(`at ${host}`)
   return (error) => {
     if (isOutage(error) || error instanceof DatabaseRefused) return error
@@ -119,7 +132,7 @@ export function classifyServerError(host: string): ToOutage {
     // primary.
     if (refusal?.isReadOnly === true) return new DatabaseReadOnly(host, error)
     if (refusal !== null)
-      return new DatabaseRefused(`PostgreSQL at ${host} refuses: ${refusal.reason}. ${grant}`, error)
+      return new DatabaseRefused(`PostgreSQL at ${host} refuses: ${refusal.reason}. ${grantsIn(schema)}`, error)
     return isConnectionError(error) ? unavailable() : classifySpace(error)
   }
 }

@@ -1,10 +1,19 @@
 import type { Cancellation } from './cancellation.ts'
 import type { Database } from './database.ts'
-import { permissionDenial } from './driver-errors.ts'
+import { permissionDenial, quoteIdentifier } from './driver-errors.ts'
 import { DatabaseRefused } from './errors.ts'
 import { Prisma } from './prisma/generated/client/client.ts'
 
 const tables = Object.values(Prisma.ModelName).map((model) => model.replace(/(?<=.)[A-Z]/g, '_$&').toLowerCase())
+
+/** SQL of the schema in which the search path finds the tables, or else of its first one, in which migrations create them. */
+export const schemaOfTables = `coalesce(
+  (select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = to_regclass('feed')),
+  current_schema())::text`
+
+/** SQL of the first schema of the search path that exists, also where the role may not use it. */
+const firstOfPath = `(select nspname::text from unnest(string_to_array(current_setting('search_path'), ',')) with ordinality as path(name, place)
+  join pg_namespace on nspname = case btrim(name) when '"$user"' then current_user else btrim(name, ' "') end order by place limit 1)`
 
 /** Returns whether the server rejects writes of this role: a standby, or one that is read-only by configuration. */
 export async function isReadOnly({ prisma }: Pick<Database, 'prisma'>): Promise<boolean> {
@@ -41,10 +50,10 @@ export async function refusalOfMigrations(
   // A read is refused with the server's error as the cause.
   const refusal = permissionDenial(error instanceof DatabaseRefused ? (error.cause ?? error) : error)
   if (refusal === null) return null
-  const { role, name } = await sessionOf(database)
+  const { role, name, schema } = await sessionOf(database)
   const remedy =
     `start once with the role that owns the database and its tables, then GRANT SELECT (and INSERT, UPDATE, DELETE, USAGE ON ALL SEQUENCES to one ` +
-    `that applies facts) ON ALL TABLES IN SCHEMA public TO "${role}"; or GRANT CREATE ON SCHEMA public TO "${role}" where it is empty`
+    `that applies facts) ON ALL TABLES IN SCHEMA ${schema}, and USAGE ON SCHEMA ${schema}, TO "${role}"; or GRANT CREATE ON SCHEMA ${schema} TO "${role}" where it is empty`
   return new DatabaseRefused(
     `The role "${role}" can't migrate the database "${name}", or read which migrations it has: ${refusal.reason}. To mend it, ${remedy}.`,
     error,
@@ -56,11 +65,15 @@ interface Session {
   readonly name: string
   readonly lacking: string
   readonly standby: boolean
+  /** The schema of the tables, as SQL has it. */
+  readonly schema: string
 }
 
 async function sessionOf(database: Pick<Database, 'query'>): Promise<Session> {
-  const text = 'select current_user::text as role, current_database()::text as name, pg_is_in_recovery() as standby'
+  const text = `select current_user::text as role, current_database()::text as name, pg_is_in_recovery() as standby,
+    coalesce(${schemaOfTables}, ${firstOfPath}) as schema`
   const [session] = await database.query<Omit<Session, 'lacking'>>({ name: 'session', text }, [])
   const { role = '', name = '', standby = false } = session ?? {}
-  return { role, name, standby, lacking: `The database "${name}" lacks migrations of this version` }
+  const schema = quoteIdentifier(session?.schema ?? 'public')
+  return { role, name, standby, schema, lacking: `The database "${name}" lacks migrations of this version` }
 }

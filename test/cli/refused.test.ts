@@ -51,6 +51,25 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     expect(status).toBe(1)
   })
 
+  test('names the schema of the tables in its remedies', async () => {
+    const asOwner = (sql: string): Promise<void> =>
+      onDatabase(`create schema if not exists "Own"; set search_path = "Own"; ${sql}`)
+    await asOwner(`alter role ${role} set search_path = "Own"`)
+    const migration = await run(['migrate'], { DATABASE_URL: asRole })
+    expect(migration.stderr).toMatch(
+      new RegExp(
+        `IN SCHEMA "Own", and USAGE ON SCHEMA "Own", TO "${role}"; or GRANT CREATE ON SCHEMA "Own" TO "${role}"`,
+      ),
+    )
+    await asOwner(`grant usage, create on schema "Own" to ${role}`)
+    expect(await run(['migrate'], { DATABASE_URL: asRole })).toMatchObject({ status: 0 })
+    await asOwner(`revoke insert on all tables in schema "Own" from ${role}`)
+    const feed = path.join(homes.folder, 'own.ndjson')
+    await writeFile(feed, feedText([strategy('one')]))
+    const { stderr } = await run(['ingest', feed], { DATABASE_URL: asRole })
+    expect(stderr).toMatch(/permission denied for table \w+\. GRANT .* IN SCHEMA "Own", and USAGE ON SCHEMA "Own"\.\n$/)
+  })
+
   test('to write, being empty and read-only, says so in one line', async () => {
     await onDatabase(
       `alter role ${role} set default_transaction_read_only = on; grant create on schema public to ${role}`,

@@ -9,6 +9,7 @@ import { serverReason } from './listen-warnings.ts'
 import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
 import { DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from '../errors.ts'
+import { schemaOfTables } from '../permissions.ts'
 import { readAddress } from './server-address.ts'
 import {
   adapterWithOutages,
@@ -51,7 +52,7 @@ export async function openPostgreSql(
   const writing = { ...writeOptions(), lenders: readPools.lenders }
   const writes = pool({ max: writeConnections, pipeline: true, ...writing })
   const rare = pool({ max: rareConnections, ...writing })
-  const toOutage = classifyServerError(readAddress(url).name)
+  const toOutage = classifyServerError(readAddress(url).name, schema.schema)
   const adapter = adapterWithOutages(new PrismaPg(rare, schema), classifyStatementError(toOutage))
   const prisma = new PrismaClient({ adapter })
   return {
@@ -81,9 +82,7 @@ interface Properties {
   readonly schema: string | null
 }
 
-const properties = `select current_setting('server_encoding') as encoding, coalesce(
-  (select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = to_regclass('feed')),
-  current_schema())::text as schema`
+const properties = `select current_setting('server_encoding') as encoding, ${schemaOfTables} as schema`
 
 /**
  * Connects to the server.
