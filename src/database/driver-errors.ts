@@ -137,8 +137,8 @@ export function classifyServerError(host: string, schema = 'public'): ToOutage {
   }
 }
 
-/** SQLSTATEs of a statement that was cancelled: by an operator or `statement_timeout`, or by `lock_timeout`. */
-const cancelled: readonly unknown[] = ['57014', '55P03']
+/** SQLSTATEs of a statement that was cancelled: by an operator or `statement_timeout`, by `lock_timeout`, or by `temp_file_limit`. */
+const cancelled: readonly unknown[] = ['57014', '55P03', '53400']
 
 /**
  * SQLSTATEs of a table, column or type that does not exist: while a backup is restored, in a backup of an older version, or where

@@ -10,8 +10,11 @@ const queryCancelled = '57014'
  */
 const unexpectedStatements: readonly unknown[] = ['26000', '42P05']
 
-/** SQLSTATEs of a server that lacks disk space or memory for a statement: disk_full, out_of_memory. */
-const insufficientResources: readonly unknown[] = ['53100', '53200']
+/**
+ * SQLSTATEs of a server that lacks disk space or memory for a statement, or allows it no more of them: disk_full, out_of_memory,
+ * configuration_limit_exceeded (`temp_file_limit`).
+ */
+const insufficientResources: readonly unknown[] = ['53100', '53200', '53400']
 
 /** Returns whether the server has cancelled the statement. */
 export function isCancelled(error: unknown): boolean {
