@@ -197,11 +197,14 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     await admin.end()
   })
 
-  test.each(['53100', '53200', '53400'])('is an outage of a read that lacks disk space or memory: %s', async (code) => {
-    const text = `do $$ begin raise exception 'full' using errcode = '${code}'; end $$`
-    await expect(database.query({ name: `lacks_${code}`, text }, [])).rejects.toBeInstanceOf(DatabaseUnavailable)
-    expect(await database.query(statement, [])).toEqual([{ one: 1 }])
-  })
+  test.each(['53100', '53200', '53400', '55P03'])(
+    'is an outage of a read that lacks disk space, memory or a lock: %s',
+    async (code) => {
+      const text = `do $$ begin raise exception 'full' using errcode = '${code}'; end $$`
+      await expect(database.query({ name: `lacks_${code}`, text }, [])).rejects.toBeInstanceOf(DatabaseUnavailable)
+      expect(await database.query(statement, [])).toEqual([{ one: 1 }])
+    },
+  )
 
   test.each(['57014', '55P03', '53400'])('is an outage of a rare read that is cancelled: %s', async (code) => {
     const text = `do $$ begin raise exception 'canceled' using errcode = '${code}'; end $$`

@@ -11,10 +11,11 @@ const queryCancelled = '57014'
 const unexpectedStatements: readonly unknown[] = ['26000', '42P05']
 
 /**
- * SQLSTATEs of a server that lacks disk space or memory for a statement, or allows it no more of them: disk_full, out_of_memory,
- * configuration_limit_exceeded (`temp_file_limit`).
+ * SQLSTATEs of a statement that may succeed later: the server lacks disk space or memory for it, or allows it no more of them, or
+ * no longer wait for a lock (disk_full, out_of_memory, configuration_limit_exceeded by `temp_file_limit`, lock_not_available by the
+ * `lock_timeout` of a role).
  */
-const insufficientResources: readonly unknown[] = ['53100', '53200', '53400']
+const temporaryFailures: readonly unknown[] = ['53100', '53200', '53400', '55P03']
 
 /** Returns whether the server has cancelled the statement. */
 export function isCancelled(error: unknown): boolean {
@@ -44,6 +45,6 @@ export function toDatabaseError(error: unknown): unknown {
   if (recoveryConflicts.includes(error.code ?? '')) return new RecoveryConflict(error)
   const refusal = refusalOfRead(error)
   if (refusal !== null) return refusal
-  const isTemporary = isUnavailable(error) || insufficientResources.includes(error.code)
+  const isTemporary = isUnavailable(error) || temporaryFailures.includes(error.code)
   return isTemporary ? new DatabaseUnavailable(error) : error
 }
