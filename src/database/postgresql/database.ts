@@ -21,7 +21,7 @@ import {
 import { eachPool, keepAlive, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeOptions } from './writer.ts'
-import { sharesSessions } from './shared-sessions.ts'
+import { requireOwnSessions } from './shared-sessions.ts'
 import { lockSession, migrationLock, startLock } from './session-lock.ts'
 
 /** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
@@ -70,9 +70,6 @@ export async function openPostgreSql(
   }
 }
 
-const sharedSessions =
-  'connections share sessions of the server, as by pool_mode = transaction of PgBouncer, of which only pool_mode = session works'
-
 /** Encodings that store each character. SQL_ASCII stores the bytes as they are sent. */
 const encodings: readonly string[] = ['UTF8', 'SQL_ASCII']
 
@@ -93,7 +90,7 @@ async function connectOnce(pool: pg.Pool, url: string): Promise<{ readonly schem
   try {
     const client = await pool.connect()
     try {
-      if (await sharesSessions(client, url)) throw new Error(sharedSessions)
+      await requireOwnSessions(client, url)
       const [found] = (await client.query<Properties>(properties)).rows
       const { encoding, schema } = found as Properties
       // Texts of facts and of requests have other characters, for which each statement would fail.

@@ -5,13 +5,24 @@ const tries = 3
 /** A pooler that has no session left makes a connection wait. */
 const milliseconds = 1_000
 
+const sharedSessions =
+  'connections share sessions of the server, as by pool_mode = transaction of PgBouncer, of which only pool_mode = session works'
+
+/**
+ * Checks that each connection has a session of its own; see {@link sharesSessions}.
+ * @throws where they share sessions
+ */
+export async function requireOwnSessions(first: pg.ClientBase, url: string): Promise<void> {
+  if (await sharesSessions(first, url)) throw new Error(sharedSessions)
+}
+
 /**
  * Returns whether a pooler gives one session of the server to several connections in turn, as PgBouncer does by `pool_mode =
  * transaction`: settings, prepared statements and locks of one are then lost, or those of another one.
  * @param first a connection, which is open meanwhile
  * @param url address of its server
  */
-export async function sharesSessions(first: pg.ClientBase, url: string): Promise<boolean> {
+async function sharesSessions(first: pg.ClientBase, url: string): Promise<boolean> {
   const { processID } = first as unknown as { readonly processID: number | null }
   // Without a pooler, a server has told each connection the id of its process.
   if ((await sessionOf(first)) === processID) return false

@@ -4,6 +4,7 @@ import type { Database } from '../../../src/database/database.ts'
 import { DatabaseUnavailable, ReadCancelled } from '../../../src/database/errors.ts'
 import { openDatabase } from '../../../src/database/open.ts'
 import { poolsOf } from '../../../src/database/postgresql/read-pools.ts'
+import { LogProbe } from '../../../src/database/postgresql/replicas/log-probe.ts'
 import { writeOptions } from '../../../src/database/postgresql/writer.ts'
 import { readFeedPosition, saveFeedPosition } from '../../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
@@ -84,6 +85,22 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
       await expect(opening).rejects.toThrow(/connections share sessions.*only pool_mode = session works/)
     } finally {
       await sharing.remove()
+    }
+  })
+
+  test.each([
+    ['is read from', 'session', null],
+    ['is not read from', 'transaction', /connections share sessions.*only pool_mode = session works/],
+  ] as const)('%s by READ_URLS with pool_mode = %s', async (_what, mode, reason) => {
+    const replica = await startPgBouncer(url, 20, 20, mode)
+    try {
+      const connecting = LogProbe.connect(replica.url)
+      if (reason !== null) return await expect(connecting).rejects.toThrow(reason)
+      const probe = await connecting
+      expect((await probe.position()).isStandby).toBe(false)
+      probe.close()
+    } finally {
+      await replica.remove()
     }
   })
 

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { requireOwnSessions } from '../shared-sessions.ts'
 import { setRequired } from '../session-settings.ts'
 
 /** The newest commit that is visible on a server: its number and its `seq.nonce`; 0 and empty before the first. */
@@ -50,7 +51,8 @@ export class LogProbe {
 
   /**
    * Connects to a server, and reads its identity.
-   * @throws when it does not accept the connection or does not answer in time; the connection is closed then
+   * @throws when it does not accept the connection, does not answer in time, or is behind a pooler whose connections share
+   *   sessions; the connection is closed then
    */
   static async connect(url: string): Promise<LogProbe> {
     const client = new pg.Client({
@@ -63,7 +65,9 @@ export class LogProbe {
     const probe = new LogProbe(client)
     try {
       await client.connect()
+      // A standby refuses statements at the level serializable, which may be the default.
       await client.query(setRequired)
+      await requireOwnSessions(client, url)
       const { system, run } = await probe.#one<{ readonly system: string; readonly run: string }>(identity)
       probe.#system = system
       probe.#run = run
