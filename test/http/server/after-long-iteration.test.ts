@@ -33,23 +33,28 @@ test('gives two turns after each rest where every iteration is long and accepts 
 
 test('a phase follows a long iteration that accepted a connection', () => {
   const phase = new AcceptPhase(10)
-  expect(phase.next(9, true)).toBe(false)
-  expect(phase.next(10, false)).toBe(false)
-  expect(phase.next(10, true)).toBe(true)
+  expect(phase.next(9, true, true)).toBe(false)
+  expect(phase.next(10, false, true)).toBe(false)
+  expect(phase.next(10, true, false)).toBe(false)
+  expect(phase.next(10, true, true)).toBe(true)
 })
 
 test('a phase lasts until no connection arrives', () => {
   const phase = new AcceptPhase(10)
-  expect([phase.next(1_000, true), phase.next(1, true), phase.next(1, false)]).toEqual([true, true, false])
+  expect([phase.next(1_000, true, true), phase.next(1, true, true), phase.next(1, false, true)]).toEqual([
+    true,
+    true,
+    false,
+  ])
   // Only another long iteration starts the next one.
-  expect(phase.next(1, true)).toBe(false)
+  expect(phase.next(1, true, true)).toBe(false)
 })
 
 test('a phase lasts no longer than the iteration before it, also where its own are long', () => {
   const phase = new AcceptPhase(10)
   const taken = [20, 10, 10, 20, 25, 20].map((milliseconds) => {
     vi.advanceTimersByTime(milliseconds)
-    return phase.next(milliseconds, true)
+    return phase.next(milliseconds, true, true)
   })
   expect(taken).toEqual([true, true, false, true, false, true])
 })

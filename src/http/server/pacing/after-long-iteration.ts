@@ -41,8 +41,8 @@ const fewestTurns = 2
 /**
  * Decides when new connections are accepted, and those with input are not read. libuv accepts one connection in each
  * iteration of the event loop: beside many connections that are read for 25 ms each time, hundreds would wait in the
- * kernel's queue for seconds. Such a phase follows a long iteration, and lasts until no connection arrives, but no longer than the
- * iteration took: half of the time remains for reading, however many arrive.
+ * kernel's queue for seconds. Such a phase follows a long iteration, and lasts until no connection arrives, but no longer
+ * than the iteration took: half of the time remains for reading, however many arrive.
  */
 export class AcceptPhase {
   readonly #longMilliseconds: number
@@ -58,10 +58,11 @@ export class AcceptPhase {
    * Returns whether the next iteration is one of a phase.
    * @param milliseconds that the iteration took
    * @param hasAccepted whether the iteration accepted a connection
+   * @param mayBegin whether a phase may begin after the iteration
    */
-  next(milliseconds: number, hasAccepted: boolean): boolean {
+  next(milliseconds: number, hasAccepted: boolean, mayBegin: boolean): boolean {
     const now = performance.now()
-    const begins = this.#until === null && milliseconds >= this.#longMilliseconds
+    const begins = mayBegin && this.#until === null && milliseconds >= this.#longMilliseconds
     if (begins) this.#until = now + milliseconds
     if (!hasAccepted || this.#until === null || now >= this.#until) this.#until = null
     return this.#until !== null

@@ -1,6 +1,14 @@
 import type { Socket } from 'node:net'
-import { turnsPerIteration } from './after-long-iteration.ts'
 import { WaitingConnections, type WaitingLimits } from './waiting-connections.ts'
+
+/** Turns of an iteration of the event loop, in which connections are resumed. */
+export interface ResumeTurns {
+  /** 0 while only new connections are read. */
+  readonly ofLight: number
+  readonly ofShort: number
+  /** Of `long` and `heavy`, each. */
+  readonly ofHeavy: number
+}
 
 /**
  * The connections of a server that are paused until their turn to be read, in one queue each.
@@ -48,15 +56,14 @@ export class PausedConnections {
   /**
    * Removes the connections whose turn it is, and passes each on. libuv reads them in this order: a few of `heavy` have
    * their turn before the many of `light`, behind which the time for reading could be over each time.
-   * @param turns of `heavy` and `long`, each
    */
-  resumeNext(turns: number, resume: (socket: Socket) => void): void {
-    this.#resumeOf(this.heavy, turns, resume)
-    this.#resumeOf(this.light, turnsPerIteration, resume)
+  resumeNext({ ofLight, ofShort, ofHeavy }: ResumeTurns, resume: (socket: Socket) => void): void {
+    this.#resumeOf(this.heavy, ofHeavy, resume)
+    this.#resumeOf(this.light, ofLight, resume)
     // They are resumed at the end of the next iteration, in which those that are resumed now are read.
     while (this.yielding.size > 0) for (const socket of this.yielding.take()) this.light.add(socket)
-    this.#resumeOf(this.short, turnsPerIteration, resume)
-    this.#resumeOf(this.long, turns, resume)
+    this.#resumeOf(this.short, ofShort, resume)
+    this.#resumeOf(this.long, ofHeavy, resume)
   }
 
   #resumeOf(queue: WaitingConnections, maxTurns: number, resume: (socket: Socket) => void): void {

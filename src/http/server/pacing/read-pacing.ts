@@ -4,7 +4,7 @@ import { senderOfSocket } from '../../sender.ts'
 import { pauseWhile } from '../pause-while.ts'
 import { AcceptPhase, SlowStart, turnsPerIteration } from './after-long-iteration.ts'
 import { readFirst } from './first-read.ts'
-import { PausedConnections } from './paused-connections.ts'
+import { PausedConnections, type ResumeTurns } from './paused-connections.ts'
 import { ConnectionReadTime, SenderReadTimes } from './read-times.ts'
 import type { WaitingConnections, WaitingLimits } from './waiting-connections.ts'
 
@@ -34,11 +34,12 @@ const limitsOfLong = { inAll: connectionLimits.waitingLong, bytes: connectionLim
  * Behind proxies, an address tells nothing about its clients, and most of its connections have no input: they wait for
  * responses, carry streams or are idle. A few turns at a time, one with input would wait for many seconds behind those.
  *
- * New connections wait for their turn too, and for the kernel, since libuv accepts one in each iteration. After a long
- * iteration, the connections that were read are paused while others arrive ({@link AcceptPhase}). Input is read before it is parsed
- * ({@link readFirst}), and connections with short input are resumed before the next phase, so that a client at an
- * attacker's address does not wait for the attack's input. Those with long input, and those in `heavy`, wait for twice the
- * duration of a long iteration ({@link SlowStart}), or until no connection arrives.
+ * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, new connections
+ * and those in `heavy` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties the
+ * kernel's queue, which is first in, first out. Where the iterations of that time are long too, because open connections
+ * are read, these are paused for a while ({@link AcceptPhase}). Input is read before it is parsed ({@link readFirst}).
+ * Connections with short input go first, delayed only by the time of reads, so that a client at an attacker's address
+ * does not wait for the attack's input.
  */
 export class ReadPacing {
   readonly #milliseconds: number
@@ -51,8 +52,9 @@ export class ReadPacing {
   readonly #readTimes = new WeakMap<Socket, ConnectionReadTime>()
   readonly #readTimesOfSenders: SenderReadTimes
   readonly #acceptPhase: AcceptPhase
-  /** Of the connections in `long` and `heavy`. */
-  readonly #slowStart: SlowStart
+  /** Slow start of `short` by the time of reads, and of `long` and `heavy` by the time of all work. */
+  readonly #startOfShort: SlowStart
+  readonly #startOfHeavy: SlowStart
 
   /** Whether the end of this iteration is observed. */
   #isScheduled = false
@@ -60,8 +62,10 @@ export class ReadPacing {
   #since = 0
   /** When the first connection was read in this iteration; null if none was. */
   #readSince: number | null = null
-  /** Milliseconds of the longest iteration since connections were last resumed. */
-  #longest = 0
+  /** Milliseconds that reads took in this iteration; other work, such as of an embedded database, does not count. */
+  #readMilliseconds = 0
+  /** Whether new or heavy connections had turns in this iteration. */
+  #hasResumed = false
   /** Number of connections that were accepted in this iteration. */
   #accepted = 0
   /** Connections that were read in this iteration. */
@@ -75,7 +79,8 @@ export class ReadPacing {
     this.#paused = new PausedConnections(maxWaiting, ofLong)
     this.#readTimesOfSenders = new SenderReadTimes(milliseconds / 4)
     this.#acceptPhase = new AcceptPhase(milliseconds / 5)
-    this.#slowStart = new SlowStart(milliseconds / 2)
+    this.#startOfShort = new SlowStart(milliseconds / 2)
+    this.#startOfHeavy = new SlowStart(milliseconds / 2)
   }
 
   /**
@@ -137,21 +142,26 @@ export class ReadPacing {
     this.#isScheduled = false
     const hasAccepted = this.#accepted > 0
     const milliseconds = performance.now() - this.#since
-    this.#longest = Math.max(this.#longest, milliseconds)
+    // New connections that were resumed may have made it long: then none are for a while, so that others can arrive.
+    const accepts = this.#acceptPhase.next(milliseconds, hasAccepted, !this.#hasResumed)
+    if (accepts) this.#pause(this.#wasRead)
+    const turns = this.#isBehindProxies ? allTurns : this.#nextTurns(milliseconds, hasAccepted)
+    this.#hasResumed = !this.#isBehindProxies && turns.ofShort + turns.ofHeavy > 0
     this.#accepted = 0
+    this.#readMilliseconds = 0
     this.#readSince = null
-    if (this.#acceptPhase.next(milliseconds, hasAccepted)) {
-      this.#pause(this.#wasRead)
-      this.#wasRead.clear()
-      return this.#schedule()
-    }
-    const turns = this.#isBehindProxies ? turnsPerIteration : this.#slowStart.next(this.#longest, hasAccepted)
-    this.#longest = 0
     this.#wasRead.clear()
     const { all } = this.#paused
-    if (all.size > 0) this.#paused.resumeNext(turns, this.#resume)
-    if (all.size > 0 || turns === 0 || hasAccepted) this.#schedule()
+    if (all.size > 0) this.#paused.resumeNext({ ...turns, ofLight: accepts ? 0 : turnsPerIteration }, this.#resume)
+    if (all.size > 0 || turns.ofShort === 0 || turns.ofHeavy === 0 || hasAccepted) this.#schedule()
     else this.#readTimesOfSenders.clear()
+  }
+
+  #nextTurns(milliseconds: number, hasAccepted: boolean): Omit<ResumeTurns, 'ofLight'> {
+    return {
+      ofShort: this.#startOfShort.next(this.#readMilliseconds, hasAccepted),
+      ofHeavy: this.#startOfHeavy.next(milliseconds, hasAccepted),
+    }
   }
 
   /** Charges a read to its connection and address. Runs after the read, or when the next connection's read starts. */
@@ -159,6 +169,7 @@ export class ReadPacing {
     if (this.#newest === null) return
     const { socket, at } = this.#newest
     const took = performance.now() - at
+    this.#readMilliseconds += took
     this.#readTimes.get(socket)?.add(took)
     if (took >= chargedMilliseconds) this.#readTimesOfSenders.add(senderOfSocket(socket), took)
     this.#newest = null
@@ -189,5 +200,6 @@ export class ReadPacing {
   }
 }
 
+const allTurns = { ofShort: turnsPerIteration, ofHeavy: turnsPerIteration }
 /** Minimum duration of a read that is charged to its address. */
 const chargedMilliseconds = 1
