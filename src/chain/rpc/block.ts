@@ -107,7 +107,7 @@ function fieldsOf(value: unknown, what: string): Record<string, unknown> {
 }
 
 function hex(value: unknown, bytes?: number): Hex {
-  if (!isHex(value) || (bytes === undefined ? value.length % 2 !== 0 : value.length !== 2 + 2 * bytes)) {
+  if (!isHex(value) || (bytes !== undefined && value.length !== 2 + 2 * bytes)) {
     throw new NodeFault(`gave ${formatted(value)} for hex digits`)
   }
   return value.toLowerCase() as Hex
