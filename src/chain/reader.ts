@@ -38,8 +38,8 @@ export interface ReaderOptions extends ChainConnection {
   readonly until?: number | undefined
   /** Reads the logs of old blocks one by one, too. */
   readonly readsSingly?: boolean | undefined
-  /** Whether a log of another form is its contract's fault, rather than that of one node. */
-  readonly trustsForms?: boolean | undefined
+  /** Whether a log that can't be decoded is its contract's fault, rather than that of one node. */
+  readonly blamesContract?: boolean | undefined
   /**
    * Called with the newest block that was read when there is no further final block; all of its facts have been
    * consumed.

@@ -18,13 +18,13 @@ export type IsApplied = (vault: Address, ts: number) => boolean
 export interface SecondsOptions extends ArrivalOptions {
   readonly config: Pick<ChainConfig, 'vaults' | 'markEveryBlocks'>
   readonly isApplied: IsApplied
-  /** Whether a log of another form is its contract's fault: repeated reads, at the next nodes, confirm it. */
-  readonly trustsForms?: boolean | undefined
+  /** Whether a log that can't be decoded is its contract's fault: repeated reads, at the next nodes, have confirmed it. */
+  readonly blamesContract?: boolean | undefined
 }
 
 /**
  * Returns the seconds of a segment that have facts.
- * @throws {Contradiction} when logs are of another fork or form, or time goes back from one block to a later one
+ * @throws {Contradiction} when logs are of another fork or can't be decoded, or time goes back from one block to a later one
  */
 export async function planSeconds(
   segment: Segment,
@@ -44,7 +44,7 @@ export async function planSeconds(
   holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
   holdings.expectCustody(await readCustodyMoves(segment.logs, holdings, headerAt, options))
   const plans = planBlocks(segment, { ...config, holdings })
-  if (options.trustsForms !== true) requireForms(plans)
+  if (options.blamesContract !== true) requireDecoded(plans)
   const placed = await Promise.all(
     plans.filter(hasFacts).map(async (plan) => ({ plan, header: await headerAt(plan.number) })),
   )
@@ -74,7 +74,7 @@ export async function planSeconds(
   )
 }
 
-function requireForms(plans: readonly BlockPlan[]): void {
+function requireDecoded(plans: readonly BlockPlan[]): void {
   for (const [vault, { message }] of plans.flatMap(({ faults }) => [...faults])) throw new Contradiction(message, vault)
 }
 

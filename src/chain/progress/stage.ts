@@ -81,12 +81,12 @@ async function* readOn(
 ): AsyncGenerator<StageSecond, boolean> {
   const config = { ...options.config, vaults: [...progress.vaults] }
   const readsSingly = progress.rereads >= rereadsInRanges
-  const trustsForms = progress.rereads >= emptyConfirmations - 1
+  const blamesContract = progress.rereads >= emptyConfirmations - 1
   const onRead = (block: number): void => {
     if (block > progress.readTo) Object.assign(progress, { readTo: block, rereads: 0 })
   }
   for await (const { start, facts, faults } of read(
-    { ...options, config, onRead, readsSingly, trustsForms },
+    { ...options, config, onRead, readsSingly, blamesContract },
     progress.from,
   )) {
     // A second is repeated after a fault, possibly from a later one of its blocks on.

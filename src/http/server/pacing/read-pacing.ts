@@ -64,8 +64,8 @@ export class ReadPacing {
   #readSince: number | null = null
   /** Milliseconds that reads took in this iteration; other work, such as of an embedded database, does not count. */
   #readMilliseconds = 0
-  /** Whether new or heavy connections had turns in this iteration. */
-  #hasResumed = false
+  /** Whether new or heavy connections had turns before this iteration, so that it may be long because of them. */
+  #hadTurns = false
   /** Number of connections that were accepted in this iteration. */
   #accepted = 0
   /** Connections that were read in this iteration. */
@@ -142,11 +142,10 @@ export class ReadPacing {
     this.#isScheduled = false
     const hasAccepted = this.#accepted > 0
     const milliseconds = performance.now() - this.#since
-    // New connections that were resumed may have made it long: then none are for a while, so that others can arrive.
-    const accepts = this.#acceptPhase.next(milliseconds, hasAccepted, !this.#hasResumed)
+    const accepts = this.#acceptPhase.next(milliseconds, hasAccepted, !this.#hadTurns)
     if (accepts) this.#pause(this.#wasRead)
     const turns = this.#isBehindProxies ? allTurns : this.#nextTurns(milliseconds, hasAccepted)
-    this.#hasResumed = !this.#isBehindProxies && turns.ofShort + turns.ofHeavy > 0
+    this.#hadTurns = !this.#isBehindProxies && turns.ofShort + turns.ofHeavy > 0
     this.#accepted = 0
     this.#readMilliseconds = 0
     this.#readSince = null
