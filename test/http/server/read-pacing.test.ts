@@ -15,8 +15,9 @@ async function pacedServer(
   onRead: (socket: Socket, bytes: Buffer) => void,
   maxWaiting = Infinity,
   ofLong = { inAll: Infinity, bytes: Infinity },
+  isBehindProxies = false,
 ): Promise<number> {
-  const pacing = new ReadPacing({ milliseconds, maxWaiting, ofLong })
+  const pacing = new ReadPacing({ milliseconds, maxWaiting, ofLong, isBehindProxies })
   server = createServer({ pauseOnConnect: true }, (socket) => {
     pacing.add(socket, () =>
       socket.on('data', (bytes) => {
@@ -506,4 +507,33 @@ test('new connections do not wait for other work of an iteration that takes long
 
 test('a client that ends its side with its request is answered where nothing waits', async () => {
   expect(await answeredHalfClosed(20)).toBeGreaterThan(15)
+})
+
+test.each([
+  ['behind proxies, all new connections are read in the same iteration after a long one', true, 59],
+  ['without proxies, few new connections are read in the same iteration after a long one', false, 4],
+] as const)('%s', async (_, isBehindProxies, readCount) => {
+  const iterations = countIterations()
+  const readIn: number[] = []
+  const noLimits = { inAll: Infinity, bytes: Infinity }
+  const onRead = (socket: Socket, { length }: Buffer): void => {
+    if (length === 1) return void (socket.bytesRead === 1 ? socket.write('y') : busy(2 * milliseconds))
+    readIn.push(iterations.count)
+    socket.end()
+  }
+  const port = await pacedServer(onRead, Infinity, noLimits, isBehindProxies)
+  let accepted = 0
+  server?.on('connection', () => accepted++)
+  const slow = client(port)
+  await once(slow, 'data')
+  const clients = await Promise.all(Array.from({ length: 60 }, () => sender(port)))
+  await vi.waitFor(() => expect(accepted).toBe(1 + clients.length), { interval: 1 })
+  slow.write('z')
+  for (const each of clients) each.write('short')
+  await Promise.all(clients.map((each) => once(each, 'close')))
+  iterations.isOver = true
+  slow.destroy()
+  expect(readIn).toHaveLength(clients.length)
+  // The first is read at once, because none waits yet.
+  expect(readIn.filter((iteration) => iteration === readIn[1])).toHaveLength(readCount)
 })
