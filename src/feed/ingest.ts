@@ -9,9 +9,9 @@ import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
-import { advanceState, CommitsLost, knownPosition } from './position/expected-state.ts'
+import { CommitsLost, knownPosition } from './position/expected-state.ts'
 import { readProgress } from './position/read-progress.ts'
-import { requireApplied } from './position/require-applied.ts'
+import { checkHourly, requireApplied } from './position/verified-position.ts'
 import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
 import { type ReadSegment, readSegments } from './read-segments.ts'
@@ -59,6 +59,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   const line = (): number => knownPosition(run.expected, run.source.handledPart)?.line ?? run.source.start.line
   const check = (): Promise<void> => requireApplied(database, run)
   const recorder = nowSeconds && createReadUntilRecorder({ database, feed: source.name, line, nowSeconds, check })
+  const stopChecks = checkHourly(check)
   try {
     for (let next: Run | null = run; next !== null; next = await ingestSource(options, run)) {
       run = next
@@ -67,6 +68,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
     }
     return run.summary
   } finally {
+    stopChecks()
     await run.source.close?.()
     await recorder?.settled()
   }
@@ -80,23 +82,23 @@ async function ingestSource(options: IngestOptions, run: Run): Promise<Run | nul
   try {
     await readAndApply(options, run)
     // Checks here because no further batch would detect commits that were lost since the last one.
-    const check = (): Promise<void> => requireApplied(options.database, run)
     const isOver = run.source.next === undefined && options.signal?.aborted !== true
-    if (isOver) await retryDuringOutage(check, options.outageObserver, options.signal)
+    if (isOver)
+      await retryDuringOutage(() => requireApplied(options.database, run), options.outageObserver, options.signal)
   } catch (error) {
     if (error instanceof CommitsLost) return await reopened(options, run, error.stored)
     const { reopenWithout } = run.source
     if (!(error instanceof BadFact) || error.vault === null || reopenWithout === undefined) throw error
     const { vault, key, reason } = error
-    const reopen = (): Promise<Source> => reopenWithout(vault, `${key ?? 'it'} ${reason}`)
+    const why = `${key ?? 'it'} ${reason}`
     // Null where the run is aborted during an outage.
-    const source = await retryDuringOutage(reopen, options.outageObserver, options.signal)
+    const source = await retryDuringOutage(() => reopenWithout(vault, why), options.outageObserver, options.signal)
     return source && { ...run, ...beginningOf(source), countedAfter: 0 }
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.lastPosition ?? null)
   if (source == null) return null
   if (source.isReadAgain !== true) options.onNextFile?.()
-  // The next file continues the feed, so lost commits are detected by the facts applied last, of the previous file.
+  // The next file continues the feed, so lost commits of the previous file are detected, too.
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
 }
 
@@ -193,14 +195,12 @@ async function applyParsed(
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedAfter, newestRead } = run
-  const nowSeconds = clockOf(source, options.nowSeconds)
-  const { name: feed, handledPart } = source
-  const ofRun = { feed, handledPart, expected, countedAfter, newestRead, committed }
-  const attempt = createAttempt({ ...ofRun, database, rejects, nowSeconds }, batch)
+  const ofRun = { feed: source.name, handledPart: source.handledPart, expected, countedAfter, newestRead, committed }
+  const attempt = createAttempt({ ...ofRun, database, rejects, nowSeconds: clockOf(source, options.nowSeconds) }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return null
-  const { outcomes } = result
-  run.expected = advanceState(run.expected, result, parsed, outcomes)
+  const { outcomes, lastPosition, version } = result
+  run.expected = { ...run.expected, lastPosition, version: version ?? run.expected.version }
   countOutcomes(run, lines, outcomes)
   recordNewest(run, parsed, outcomes)
   const last = lines[outcomes.length - 1]

@@ -1,7 +1,7 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
-import { type ExpectedState, hasKnown, isUncovered } from './position/expected-state.ts'
+import { type ExpectedState, isUncovered } from './position/expected-state.ts'
 import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
@@ -34,7 +34,7 @@ export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints'
   const { startsAfter, start } = source
   return {
     source,
-    expected: { startsAfter, lastPosition: startsAfter, factsKnownLast: [], factsAppliedLast: [] },
+    expected: { startsAfter, lastPosition: startsAfter, version: null },
     lastLine: start.line,
     lastByte: start.byte,
     newestRead: new Map(),
@@ -76,7 +76,8 @@ export async function reopened(
   // Another run may have moved it past the lines of this one.
   const mayLack = stored !== null && (isUnproved || stored.line > lastLine)
   // A run that knows no facts yet has none to lose.
-  const reopenedSource = await source.reopen(stored, hasKnown(expected) && mayLack ? 'beginning' : 'stored position')
+  const readFrom = expected.version !== null && mayLack ? 'beginning' : 'stored position'
+  const reopenedSource = await source.reopen(stored, readFrom)
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
   return {

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
-import { noSeriesChanges, takeUnwrittenPoints } from '../../src/feed/projector/series.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { apply, deposit, feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
 const seconds = Array.from({ length: 650 }, (_, index) => midnight + (index + 1) * 3_600)
 const marks = seconds.map((ts, index) => mark(vaultA, ts, String(1_000 + 2 * index)))
-const before: FactInput[] = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'one')]
+/** The first deposit below replaces the point of this mark, which is stored. */
+const replaced = mark(vaultA, midnight + 10, '0')
+const before: FactInput[] = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'one'), replaced]
 /** Each mark is followed by a deposit of its second, and every 500th line is a mark: its point must not be written yet. */
 const facts: FactInput[] = [
   deposit(vaultA, midnight + 10, '1000'),
@@ -35,16 +36,4 @@ test('a mark that contradicts one that its batch has written is bad', async () =
   await apply(database, before)
   const other = mark(vaultA, seconds[0] as number, '999')
   await expect(apply(database, [...facts, other])).rejects.toThrow(/line 1302.*mark of 0x[0-9a-fA-F]{40} at/s)
-})
-
-test('no point is written early of a vault whose stored point is replaced: its mark would be taken for a stored one', () => {
-  const [replaced, ...others] = [true, false, false].map((replacesStored, ts) => ({ ts, replacesStored }) as never)
-  const seriesOf = (points: readonly never[]) => ({
-    ...noSeriesChanges({ id: 1 } as never, undefined),
-    points: [...points],
-  })
-  expect(takeUnwrittenPoints(seriesOf(others), false)).toEqual(others.slice(0, 1))
-  const series = seriesOf([replaced as never, ...others])
-  expect(takeUnwrittenPoints(series, false)).toEqual([])
-  expect(takeUnwrittenPoints(series, true)).toEqual([replaced, ...others])
 })

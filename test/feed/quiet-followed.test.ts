@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
-import { requireApplied } from '../../src/feed/position/require-applied.ts'
+import { requireApplied } from '../../src/feed/position/verified-position.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { CommitsLost } from '../../src/feed/position/expected-state.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -61,24 +61,22 @@ describe('a run that has skipped what another feed applied, and that brings noth
   async function quietRun(database: TestDatabase) {
     const newest = async (): Promise<string> => (await database.prisma.dataHead.findFirstOrThrow()).version
     await ingest({ database, source: feedOf([strategy('one')]) })
-    const versionOfUncovered = await newest()
+    const version = await newest()
     await ingest({ database, source: feedOf([strategy('two')]) })
-    const expected = {
-      startsAfter: undefined,
-      lastPosition: null,
-      factsKnownLast: [],
-      factsAppliedLast: [],
-      versionOfUncovered,
-    }
-    return { run: { source: { name: 'quiet' }, expected }, versionOfUncovered, version: await newest() }
+    const expected = { startsAfter: undefined, lastPosition: null, version }
+    return { run: { source: { name: 'quiet' }, expected }, version, newestVersion: await newest() }
   }
 
-  test('loses nothing where the commits that it has seen are pruned from the log', async () => {
+  test('relies on a newer commit before its own is pruned from the log', async () => {
     const database = await emptyDatabase()
-    const { run, versionOfUncovered, version } = await quietRun(database)
+    const { run, version, newestVersion } = await quietRun(database)
     await requireApplied(database, run)
-    expect(run.expected.versionOfUncovered).toBe(version)
-    await database.prisma.commitLog.deleteMany({ where: { version: versionOfUncovered } })
+    expect(run.expected.version).toBe(version)
+    const twoDaysAgo = Math.floor(Date.now() / 1000) - 2 * 86_400
+    await database.prisma.commitLog.updateMany({ where: { version }, data: { at: twoDaysAgo } })
+    await requireApplied(database, run)
+    expect(run.expected.version).toBe(newestVersion)
+    await database.prisma.commitLog.deleteMany({ where: { version } })
     await requireApplied(database, run)
     await empty(database)
     await expect(requireApplied(database, run)).rejects.toThrow(CommitsLost)
@@ -86,12 +84,12 @@ describe('a run that has skipped what another feed applied, and that brings noth
 
   test('keeps the state of a batch that was applied while it was verified', async () => {
     const real = await emptyDatabase()
-    const { run, versionOfUncovered } = await quietRun(real)
+    const { run, version } = await quietRun(real)
     const ofBatch = { ...run.expected }
     const { database, beforeNext } = fallingBack(real)
     beforeNext(() => Promise.resolve((run.expected = ofBatch)))
     await requireApplied(database, run)
     expect(run.expected).toBe(ofBatch)
-    expect(ofBatch.versionOfUncovered).toBe(versionOfUncovered)
+    expect(ofBatch.version).toBe(version)
   })
 })

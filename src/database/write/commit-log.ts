@@ -33,7 +33,7 @@ const append: Statement = {
           and at < extract(epoch from clock_timestamp())::bigint - ${keptDays * 86_400}
         order by at limit ${4 * pruneEvery})
     )
-    select pg_notify('${commitChannel}', '')::text from head`,
+    select version, pg_notify('${commitChannel}', '')::text from head`,
 }
 
 /** A batch of facts as the log records it. */
@@ -51,9 +51,16 @@ export interface LoggedBatch {
 /**
  * Appends a commit to the log. All other writers wait until its transaction ends: only statements that need this lock may
  * follow.
+ * @returns the version of the commit. The caller need not wait for it: where it rejects, the transaction does, too
  */
-export function appendCommit(transaction: Transaction, { nonce, newestTs, tags, ledgerRows }: LoggedBatch): void {
-  transaction.send(append, [nonce, newestTs, tags, ledgerRows])
+export function appendCommit(
+  transaction: Transaction,
+  { nonce, newestTs, tags, ledgerRows }: LoggedBatch,
+): Promise<string> {
+  const appended = transaction.query<Pick<LogHead, 'version'>>(append, [nonce, newestTs, tags, ledgerRows])
+  const version = appended.then(([head]) => (head as Pick<LogHead, 'version'>).version)
+  version.catch(() => undefined)
+  return version
 }
 
 /** Returns 63 random bits, which distinguish commits of the same number in diverged histories. */
@@ -79,18 +86,26 @@ export async function readLogHead(transaction: Transaction): Promise<LogHead | n
   return head
 }
 
-const versionsAmong: Statement = {
-  name: 'versions_among',
-  text: `select version from commit_log where seq = any($1::bigint[]) and version = any($2::text[])
-    union select version from data_head where version = any($2::text[])`,
+/** A commit of the log that is older than this is replaced by {@link findCommit}, long before it is pruned. */
+const replacedDays = 1
+
+const commitOrNewer: Statement = {
+  name: 'commit_or_newer',
+  text: `select case when at < extract(epoch from clock_timestamp())::bigint - ${replacedDays * 86_400}
+        then (select version from data_head) else version end as version
+      from commit_log where seq = $1::bigint and version = $2::text
+    union select version from data_head where version = $2::text`,
+  prepare: 'once',
 }
 
 /**
- * Returns whether the history of the database contains a commit, and so all earlier ones: a failover loses the newest
- * commits. A commit that was pruned from the log counts as lost.
+ * Finds a commit in the history of the database, which then contains all earlier ones, too: a failover loses the newest commits.
+ * @returns its version, or that of the newest commit where it would be pruned from the log in a few days; null where the
+ *   commit is lost. One that was pruned counts as lost
  */
-export async function hasCommit(transaction: Transaction, version: string): Promise<boolean> {
-  return (await transaction.query(versionsAmong, [[seqOf(version)], [version]])).length > 0
+export async function findCommit(transaction: Transaction, version: string): Promise<string | null> {
+  const [found] = await transaction.query<Pick<LogHead, 'version'>>(commitOrNewer, [seqOf(version), version])
+  return found?.version ?? null
 }
 
 const noncesAmong: Statement = {

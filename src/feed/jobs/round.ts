@@ -1,12 +1,12 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { commitsOf, readLogHead } from '../../database/write/commit-log.ts'
-import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import { type FeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { nonceOf } from '../../domain/identity/data-version.ts'
 import { rejectedLines } from '../attempt.ts'
 import { positionAfter } from '../position/line-position.ts'
-import { CommitsLost, type ExpectedState, movesPosition, versionsAfterKnown } from '../position/expected-state.ts'
+import { CommitsLost, type ExpectedState, movesPosition } from '../position/expected-state.ts'
 import { handledEnd } from '../position/handled-lines.ts'
-import { requireStored } from '../position/require-applied.ts'
+import { lockVerifiedPosition } from '../position/verified-position.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
 import type { Line } from '../reading/lines.ts'
 import { clockOf, type Source } from '../reading/source.ts'
@@ -77,21 +77,13 @@ class Round {
     const { source, expected } = this.options
     const last = this.lines.at(-1) as Line
     const position = positionAfter(source, last)
-    const stored = await lockFeedPosition(transaction, source.name)
-    await requireStored(transaction, expected, { stored, position })
+    const { stored } = await lockVerifiedPosition(transaction, source.name, expected, [position])
     const end = handledEnd(source.handledPart, stored, expected.lastPosition, [position])
     const head = await readLogHead(transaction)
     const applied = await this.#applyParts(head?.version ?? null)
     const version = await newestVersion(transaction, head?.seq ?? 0, applied)
     const lastPosition = this.#savePosition(transaction, { stored, position, end }, applied)
-    const { startsAfter } = expected
-    return {
-      startsAfter,
-      lastPosition,
-      factsKnownLast: [],
-      factsAppliedLast: [],
-      ...versionsAfterKnown(version, lastPosition !== stored),
-    }
+    return { ...expected, lastPosition, version: version ?? expected.version }
   }
 
   async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { isConflict } from '../../database/errors.ts'
-import { commitNonce, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
+import { commitNonce, findCommit, readLogHead } from '../../database/write/commit-log.ts'
 import { limitLockWait } from '../../database/write/vaults/lock-wait.ts'
 import { type LineBytes, parseLine } from '../fact/parse-line.ts'
 import { CommitsLost } from '../position/expected-state.ts'
@@ -102,12 +102,12 @@ async function writePart(
 ): Promise<AppliedPart> {
   limitLockWait(transaction)
   // Reads the newest commit last, so that it covers everything that the lines are compared with.
-  const [isThere, { state, figures }, head] = await Promise.all([
-    base === null || hasCommit(transaction, base),
+  const [found, { state, figures }, head] = await Promise.all([
+    base === null ? null : findCommit(transaction, base),
     loadBatchState(transaction, factsOf(batch)),
     readLogHead(transaction),
   ])
-  if (!isThere) throw new CommitsLost(null)
+  if (base !== null && found === null) throw new CommitsLost(null)
   const { projection, outcomes } = await project(transaction, state, batch, {
     skipBad,
     clockSeconds,
@@ -118,10 +118,10 @@ async function writePart(
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
   await gate(outcomes)
   const newestTs = newestFactTime(batch, outcomes, ['applied'])
-  const isLogged = await saveSharedRows(transaction, projection, figures, { nonce, newestTs })
+  const { logged } = await saveSharedRows(transaction, projection, figures, { nonce, newestTs })
   return {
     outcomes,
-    nonce: isLogged ? nonce : null,
+    nonce: logged === null ? null : nonce,
     version: head?.version ?? null,
     newestTs: newestFactTime(batch, outcomes, ['applied', 'skipped']),
   }

@@ -7,9 +7,8 @@ import { knownScreens } from '../../database/write/universe.ts'
 import { countSmallVaults } from '../../database/write/vaults/vault-tally.ts'
 import { lockVaults, type VaultRecord } from '../../database/write/vault.ts'
 import { reserveVaultIds } from '../../database/write/vaults/vault-id.ts'
-import { digestOf } from '../fact/digest.ts'
 import type { Fact, FactKind, MarkFact } from '../fact/fact.ts'
-import { identity, identityOf } from '../fact/identity.ts'
+import { identity } from '../fact/identity.ts'
 import type { BatchState } from './changes.ts'
 import { OwnerSizes } from './owner-size.ts'
 
@@ -28,14 +27,6 @@ export async function loadBatchState(
     reserveVaultIds(transaction, [...new Set(opened.map(({ vault }) => vault))]),
   ])
   return { state: { ...known, newIds, ownerSizes: new OwnerSizes(smallVaults), tallies }, figures }
-}
-
-/** Returns whether the read model contains all of these facts, with the chains of vaults, which digests leave out. */
-export async function areKnown(transaction: Transaction, facts: readonly Fact[]): Promise<boolean> {
-  const { digests, vaults } = await loadKnownFacts(transaction, facts)
-  const hasChain = (fact: Fact): boolean =>
-    fact.kind !== 'vault' || fact.chainId === undefined || vaults.get(fact.vault)?.chainId === fact.chainId
-  return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact) && hasChain(fact))
 }
 
 /** Locks the vaults of facts, and reads what is stored under the identities of the facts. */

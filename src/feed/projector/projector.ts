@@ -1,19 +1,13 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { appendCommit, commitNonce, type LoggedBatch, readLogHead } from '../../database/write/commit-log.ts'
-import { lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import { saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import type { FiguresDay } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import type { Fact } from '../fact/fact.ts'
-import {
-  type ExpectedState,
-  isUncovered,
-  movesPosition,
-  type ReachedState,
-  versionsAfterKnown,
-} from '../position/expected-state.ts'
+import { type ExpectedState, isUncovered, movesPosition } from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
-import { requireStored } from '../position/require-applied.ts'
+import { lockVerifiedPosition } from '../position/verified-position.ts'
 import { loadBatchState } from './batch-state.ts'
 import type { ParsedLine, LineOutcome } from './line-outcome.ts'
 import { project } from './project-lines.ts'
@@ -38,13 +32,20 @@ export interface BatchOptions {
 }
 
 /** Result of a batch. */
-export interface AppliedBatch extends ReachedState {
+export interface AppliedBatch {
+  /** The position in the database; undefined where facts were applied that it does not cover. */
+  readonly lastPosition: ExpectedState['lastPosition']
+  /** Version of a commit whose history contains all facts that the batch applied or skipped as known; null where there are none. */
+  readonly version: string | null
   /**
    * Outcome of each processed line, in order; where the batch stopped at a bad line, the last one is rejected. The lines from one
    * on that waits for the right clock are not processed.
    */
   readonly outcomes: readonly LineOutcome[]
 }
+
+/** Result of a batch whose transaction is not committed: the response with its version is not awaited before. */
+type UncommittedBatch = Omit<AppliedBatch, 'version'> & { readonly version: Promise<string | null> }
 
 /**
  * Applies a batch of facts and the feed's position in one transaction.
@@ -58,7 +59,8 @@ export async function applyBatch(
   batch: readonly ParsedLine[],
   options: BatchOptions,
 ): Promise<AppliedBatch> {
-  return database.transaction((transaction) => applyInTransaction(transaction, feed, batch, options))
+  const applied = await database.transaction((transaction) => applyInTransaction(transaction, feed, batch, options))
+  return { ...applied, version: await applied.version }
 }
 
 async function applyInTransaction(
@@ -66,19 +68,18 @@ async function applyInTransaction(
   feed: string,
   batch: readonly ParsedLine[],
   { skipBad, nowSeconds, beforeCommit, expected, handledPart, newestRead = new Map() }: BatchOptions,
-): Promise<AppliedBatch> {
-  const [stored, { state, figures }] = await Promise.all([
-    lockFeedPosition(transaction, feed),
+): Promise<UncommittedBatch> {
+  const positions = batch.map((line) => line.position)
+  const [{ stored }, { state, figures }] = await Promise.all([
+    lockVerifiedPosition(transaction, feed, expected, positions),
     loadBatchState(transaction, factsOf(batch)),
   ])
-  const positions = batch.map((line) => line.position)
   const end = handledEnd(handledPart, stored, expected?.lastPosition, positions)
   const opened = handledPart?.opened ?? new Set()
   const areAllTried = end === 0 || (handledPart?.isWhole === true && end === handledPart.bytes)
   const handledLines = areAllTried ? null : new HandledLines(end, newestRead, opened, factsOf(batch))
   const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)
-  await requireStored(transaction, expected, { stored, position })
   const nonce = commitNonce()
   await saveChanges(transaction, projection, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
@@ -87,18 +88,13 @@ async function applyInTransaction(
   const newestSeen = newestFactTime(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
   await beforeCommit?.(outcomes)
-  await saveSharedRows(transaction, projection, figures, {
-    nonce,
-    newestTs: newestFactTime(batch, outcomes, ['applied']),
-  })
-  const hasKnownOnly = !hasApplied && outcomes.some(({ status }) => status === 'skipped')
-  // A position in the part that was handled may have been stored before, too, and then proves nothing of this batch.
-  const isRepeated = moved !== null && moved.byte <= (handledPart?.bytes ?? 0)
-  // Read after the facts that the lines were compared with, and the commit of this batch, so that it proves them.
-  const head = hasKnownOnly || (hasApplied && isRepeated) ? await readLogHead(transaction) : null
-  const versions = versionsAfterKnown(head?.version ?? null, moved !== null && !isRepeated)
-  const isCovered = hasKnownOnly || (!hasApplied && !isUncovered(expected))
-  return { outcomes, lastPosition: moved ?? (isCovered ? stored : undefined), versions }
+  const newestTs = newestFactTime(batch, outcomes, ['applied'])
+  const { logged } = await saveSharedRows(transaction, projection, figures, { nonce, newestTs })
+  const hasKnown = outcomes.some(({ status }) => status === 'skipped')
+  const isCovered = !hasApplied && (hasKnown || !isUncovered(expected))
+  // Read after the facts that the lines were compared with, so that its history contains them.
+  const version = logged ?? Promise.resolve(hasKnown ? ((await readLogHead(transaction))?.version ?? null) : null)
+  return { outcomes, lastPosition: moved ?? (isCovered ? stored : undefined), version }
 }
 
 /** Returns the facts among the lines of a batch. */
@@ -109,22 +105,23 @@ export function factsOf(batch: readonly ParsedLine[]): Fact[] {
 /**
  * Writes the rows that all writers share, last in a transaction: figures of strategies, the commit log, and tallies of vaults.
  * Their locks serialise writers until the transaction ends.
- * @returns whether anything changed, so that a commit was logged
+ * @returns the version of the commit, which the caller need not wait for; null where nothing changed, so that none was logged
  */
 export async function saveSharedRows(
   transaction: Transaction,
   projection: Projection,
   figures: readonly FiguresDay[],
   commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
-): Promise<boolean> {
+): Promise<{ readonly logged: Promise<string> | null }> {
   const { changes } = projection
   const days = sumDays(changedStrategyDays(changes.series.values()))
   const hasNewFigures = await refreshStrategies(transaction, projection, figures, days)
   const tags = cacheTagsOf(changes, hasNewFigures)
-  if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: changes.events.length })
+  const logged =
+    tags.length > 0 ? appendCommit(transaction, { ...commit, tags, ledgerRows: changes.events.length }) : null
   saveVaultTallies(transaction, countChanges(projection))
   addToStrategyDays(transaction, days)
-  return tags.length > 0
+  return { logged }
 }
 
 /** Returns the time of the newest fact with one of these outcomes, in Unix seconds; null where there is none. */

@@ -55,12 +55,10 @@ export function addPoint({ vaultId, points, days }: SeriesChanges, added: Record
 
 /**
  * Returns the points that are not written yet, and counts them as written. While points may follow, holds back the newest one,
- * which a point of the same second may replace. Holds back all where the first replaces a stored point: later in this
- * transaction `requireExpectedState` reads stored marks, which must not include marks of this batch.
+ * which a point of the same second may replace.
  * @param isOver whether no further point follows
  */
 export function takeUnwrittenPoints(series: SeriesChanges, isOver: boolean): RecordedPoint[] {
-  if (!isOver && series.points[0]?.replacesStored === true) return []
   const points = series.points.slice(series.written, isOver ? undefined : -1)
   series.written += points.length
   return points

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../../database.ts'
+import type { Statement, Transaction } from '../../database.ts'
 import { hexOf } from '../../read/expressions.ts'
 
 /** How far the facts of a vault have been applied. */
@@ -50,12 +50,10 @@ interface ProgressRow {
 
 /** Reads how far vaults have been applied; those without facts are left out. */
 export async function readVaultProgress(
-  database: Pick<Database, 'transaction'>,
+  transaction: Transaction,
   addresses: readonly string[],
 ): Promise<ProgressOfVaults> {
-  const rows = await database.transaction((transaction) =>
-    transaction.query<ProgressRow>(progressAmong, [[...addresses]]),
-  )
+  const rows = await transaction.query<ProgressRow>(progressAmong, [[...addresses]])
   const vaults = rows.flatMap(({ address, ts, isMarked, events }) =>
     address === null ? [] : [{ address, ts, isMarked, events: events ?? [] }],
   )
