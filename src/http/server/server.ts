@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as TcpServer, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
 import type { UnparsedBytes } from '../middleware/unknown-method.ts'
@@ -132,12 +132,15 @@ function remedyFor({ code }: NodeJS.ErrnoException, variable: string): string {
 
 /** @returns number of running requests cut off */
 async function close(server: NodeServer, connections: OpenConnections, seconds: number): Promise<number> {
-  const closed = new Promise((resolve) => server.close(resolve))
+  // The server of node:http would also close the connections of responses that are written, but not sent yet.
+  const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve))
   connections.closeAfterResponses()
   const inTime = new AbortController()
   const late = wait(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => undefined)
   await Promise.race([closed.then(() => inTime.abort()), late])
   const cut = connections.destroyAll()
   await closed
+  // Stops its timer, which looks for requests that take too long to arrive.
+  server.close()
   return cut
 }

@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
+import { type HttpServer, listen, type ServerOptions } from '../../../src/http/server/server.ts'
+import { type RawConnection, rawConnection } from '../../support/raw.ts'
+
+const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+/** More than the kernel takes of a client that does not read: up to 4 MB to send, and 6 MB that arrived. */
+const longBody = Buffer.alloc(24_000_000, 'x')
+
+let server: HttpServer | undefined
+const opened: RawConnection[] = []
+afterEach(async () => {
+  for (const { socket } of opened.splice(0)) socket.destroy()
+  await server?.close(0)
+  server = undefined
+})
+
+function listening(options: Partial<ServerOptions> & Pick<ServerOptions, 'listener'>): Promise<HttpServer> {
+  const onError = (error: unknown): never => {
+    throw error
+  }
+  return listen({ port: 0, host: '127.0.0.1', onError, ...options })
+}
+
+const answer = (body: string | Buffer) => (_: BoundedRequest, response: ServerResponse) => {
+  response.writeHead(200, { 'content-length': body.length }).end(body)
+  return Promise.resolve()
+}
+
+async function opening(port: number): Promise<RawConnection> {
+  const connection = await rawConnection(port)
+  opened.push(connection)
+  return connection
+}
+
+describe('a server that closes', () => {
+  test('sends the rest of an answer that its client has not taken yet', async () => {
+    server = await listening({ listener: answer(longBody) })
+    const socket = connect(server.port, '127.0.0.1')
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.write(get)
+    const [head] = (await once(socket, 'data')) as [Buffer]
+    socket.pause()
+    let received = head.length - head.indexOf('\r\n\r\n') - 4
+    const closing = server.close(10)
+    socket.on('data', ({ length }) => (received += length)).resume()
+    await closed
+    expect(received).toBe(longBody.length)
+    expect(await closing).toBe(0)
+  })
+
+  test('closes idle connections, and takes no more', async () => {
+    server = await listening({ listener: answer('first') })
+    const { port } = server
+    const [used, unused] = [await opening(port), await opening(port)]
+    used.send(get)
+    await used.receives(/first/)
+    expect(await server.close(10)).toBe(0)
+    await Promise.all([used.closed, unused.closed])
+    await expect(opening(port)).rejects.toThrow('ECONNREFUSED')
+  })
+})
