@@ -63,7 +63,9 @@ export class OpenConnections {
     this.#open.add(socket)
     this.#pacing.add(socket, () => {
       attachParser()
-      this.#parsed.set(socket, new Connection(socket, this.#limits, this.#capacity, admitted, this.#startRequest))
+      const connection = new Connection(socket, this.#limits, this.#capacity, admitted, this.#startRequest)
+      connection.isClosing = this.#isClosing
+      this.#parsed.set(socket, connection)
     })
     socket.once('close', () => {
       this.#open.delete(socket)
@@ -85,11 +87,15 @@ export class OpenConnections {
     return this.#parsed.get(socket)
   }
 
-  /** Closes unused connections, and each other one after the responses that are running. */
+  /** Closes each connection after the responses that are running, or after those to its next request. */
   closeAfterResponses(): void {
     this.#isClosing = true
     for (const connection of this.#parsed.values()) connection.isClosing = true
     for (const response of this.#running()) if (!response.headersSent) response.setHeader('connection', 'close')
+  }
+
+  /** Closes the connections without a running request. */
+  closeIdle(): void {
     for (const socket of this.#open) if ((this.#parsed.get(socket)?.running.length ?? 0) === 0) socket.destroy()
   }
 

@@ -19,7 +19,8 @@ export interface ServerOptions extends Omit<ConnectionOptions, 'limits'> {
 export interface HttpServer {
   readonly port: number
   /**
-   * Stops accepting connections, closes idle ones, and waits for the running requests.
+   * Stops accepting connections, answers the requests that have arrived, closes idle connections, and waits for the running
+   * requests.
    * @param seconds after which connections with running requests are closed
    * @returns number of running requests cut off
    */
@@ -130,13 +131,19 @@ function remedyFor({ code }: NodeJS.ErrnoException, variable: string): string {
   return `Set ${variable} to another one, or to 0 for any that is free.`
 }
 
+/** Time from the start of a stop in which requests that have arrived on idle connections are read: some iterations under load. */
+const readMilliseconds = 500
+
 /** @returns number of running requests cut off */
 async function close(server: NodeServer, connections: OpenConnections, seconds: number): Promise<number> {
   // The server of node:http would also close the connections of responses that are written, but not sent yet.
   const closed = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve))
   connections.closeAfterResponses()
   const inTime = new AbortController()
-  const late = wait(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => undefined)
+  const passed = (milliseconds: number): Promise<void> =>
+    wait(milliseconds, undefined, { signal: inTime.signal }).catch(() => undefined)
+  const late = passed(seconds * 1000)
+  void passed(Math.min(seconds * 1000, readMilliseconds)).then(() => connections.closeIdle())
   await Promise.race([closed.then(() => inTime.abort()), late])
   const cut = connections.destroyAll()
   await closed

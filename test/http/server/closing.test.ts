@@ -4,9 +4,11 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { type HttpServer, listen, type ServerOptions } from '../../../src/http/server/server.ts'
+import { deferred } from '../../support/deferred.ts'
 import { type RawConnection, rawConnection } from '../../support/raw.ts'
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+const post = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'
 /** More than the kernel takes of a client that does not read: up to 4 MB to send, and 6 MB that arrived. */
 const longBody = Buffer.alloc(24_000_000, 'x')
 
@@ -37,6 +39,36 @@ async function opening(port: number): Promise<RawConnection> {
 }
 
 describe('a server that closes', () => {
+  test.each([
+    ['GET', get],
+    ['POST', post],
+  ])('answers a %s that has arrived on an open connection and is not read yet', async (_, request) => {
+    server = await listening({ listener: answer('first') })
+    const connection = await opening(server.port)
+    connection.send(get)
+    await connection.receives(/first/)
+    // The kernel has it, but the event loop is not free before the server closes.
+    connection.send(request)
+    const closing = server.close(10)
+    const [, last] = (await connection.closed).split('first')
+    expect(last).toMatch(/^HTTP\/1\.1 200 OK\r\n.*connection: close\r\n/is)
+    expect(await closing).toBe(0)
+  })
+
+  test('answers a request on a connection that was accepted and is not read yet', async () => {
+    const accepted = deferred()
+    server = await listening({ listener: answer('first'), onConnections: accepted.resolve })
+    const socket = connect(server.port, '127.0.0.1').setEncoding('latin1')
+    let received = ''
+    socket.on('data', (text: string) => (received += text)).on('error', () => undefined)
+    socket.write(get)
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    await accepted.promise
+    expect(await server.close(10)).toBe(0)
+    await closed
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n.*connection: close\r\n.*first$/is)
+  })
+
   test('sends the rest of an answer that its client has not taken yet', async () => {
     server = await listening({ listener: answer(longBody) })
     const socket = connect(server.port, '127.0.0.1')
