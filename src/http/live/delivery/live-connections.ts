@@ -99,7 +99,7 @@ export class LiveConnections {
       if (this.#open.size === 0) this.#stopTimer()
     })
     this.#timer ??= setInterval(() => this.#tick(), limits.heartbeatSeconds * 1000).unref()
-    // The process may have stopped between the admission of a stream and its opening.
+    // Not refused: after a refusal an EventSource does not connect again.
     if (this.#isEnded) this.#end(connection, 'stop')
     return connection
   }
@@ -109,7 +109,7 @@ export class LiveConnections {
     this.#options.fanOut([...this.#open], deliver)
   }
 
-  /** Ends all streams, and refuses new ones. */
+  /** Ends all streams, and new ones as soon as they open. */
   endAll(): void {
     this.#isEnded = true
     for (const connection of this.#open) this.#end(connection, 'stop')
@@ -119,7 +119,6 @@ export class LiveConnections {
     const { limits, maxStreams } = this.#options
     const isNetwork = clientOf(sender) !== sender
     const isFull = this.#slots >= maxStreams || (isNetwork && !this.#slotsOfClients.hasRoom(sender, 1))
-    if (this.#isEnded) return retryLater('OVERLOADED', 'The gateway stops. Connect again.')
     if (isFull) return retryLater('OVERLOADED', 'Too many streams are open. Try again later.')
     if ((this.#slotsOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
     const detail = `More than ${limits.connectionsOfSender} streams are open of this key or address: close one of them.`
