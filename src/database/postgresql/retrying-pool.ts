@@ -94,7 +94,7 @@ export class RetryingPool extends pg.Pool {
       try {
         return await super.connect()
       } catch (error) {
-        if (!isFull(error) || performance.now() > until) throw error
+        if (!isFull(error) || performance.now() > until) throw asFatal(error)
         // Without an open connection, PgBouncer may be waiting for a server that comes back, and then grants all sessions.
         if (this.#open.size > 0 || !(error instanceof SessionNotGiven)) this.#shrink()
       }
@@ -144,6 +144,11 @@ export class RetryingPool extends pg.Pool {
       () => undefined,
     )
   }
+}
+
+/** Marks the server's reason to refuse a connection as one that ends the session, since it may have translated the severity. */
+function asFatal(error: unknown): unknown {
+  return error instanceof pg.DatabaseError ? Object.assign(error, { severity: 'FATAL' }) : error
 }
 
 function isFull(error: unknown): boolean {
