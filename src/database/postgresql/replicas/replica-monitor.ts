@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
 import type { Warn } from '../read-pools.ts'
 import { type AgeLimits, type Candidate, chooseReplica, reasonToLeave } from './choose-replica.ts'
@@ -6,7 +5,7 @@ import { CommitFollower } from './commit-follower.ts'
 import { PrimaryLog } from './primary-log.ts'
 import { leave, openReadServer, type ReadServer } from './read-server.ts'
 import { Replica } from './replica.ts'
-import { Rounds } from './rounds.ts'
+import { nullIfLate, Rounds } from './rounds.ts'
 import { ReportedState } from './reported-state.ts'
 import { replicaTiming } from './timing.ts'
 
@@ -36,7 +35,10 @@ export class ReplicaMonitor {
   #leftAt = performance.now()
   /** Time of the last search for standbys, or at which the server was one. */
   #lookedAt = performance.now()
-  #isWarned = false
+  /** Why no server can be read from, without the numbers in it, and since when. */
+  #since = { reasons: '', at: performance.now() }
+  /** The reasons of the last warning; null while a server is read from. */
+  #warnedOf: string | null = null
   #moves = 0
 
   constructor(options: MonitorOptions) {
@@ -126,7 +128,7 @@ export class ReplicaMonitor {
   }
 
   async #round(milliseconds: number = replicaTiming.askMilliseconds): Promise<void> {
-    const target = await within(milliseconds, this.#primary.ask())
+    const target = await nullIfLate(milliseconds, this.#primary.ask())
     const current = this.#server?.replica
     const isSearching = current === undefined || this.isLagging || this.#isReturning(current)
     if (target !== null && isSearching) await this.#reported.verify(target, this.#primary.contains.bind(this.#primary))
@@ -134,7 +136,7 @@ export class ReplicaMonitor {
     for (const replica of this.#replicas) if (!queried.includes(replica)) replica.release()
     const { head } = this.#reported
     const checks = queried.map((one) => one.check(this.#primary.system, target, one === current ? null : head))
-    await within(milliseconds, Promise.all(checks))
+    await nullIfLate(milliseconds, Promise.all(checks))
     // Without a target nothing was compared.
     if (target !== null && queried.some((one) => one.contradictsPrimary)) this.#primary.reconnect()
     this.#decide()
@@ -192,29 +194,27 @@ export class ReplicaMonitor {
       this.#moves++
       void leave(left.server)
       warn(`Reads go to PostgreSQL at ${replica.name} now: ${left.server.replica.name} ${left.reason}`)
-    } else if (this.#isWarned) warn(`Reads go to PostgreSQL at ${replica.name} again`)
+    } else if (this.#warnedOf !== null) warn(`Reads go to PostgreSQL at ${replica.name} again`)
     this.#left = null
-    this.#isWarned = false
+    this.#warnedOf = null
     for (const follower of this.#followers) follower.follow(this.#server)
   }
 
+  /** Warns of reasons that last, and again where they have become other ones. */
   #warnOfNone(): void {
-    if (this.#isWarned || performance.now() < this.#leftAt + replicaTiming.waitMilliseconds) return
-    this.#isWarned = true
     const problems = this.#replicas.map((replica) => {
       const { problem, ageMilliseconds } = this.#candidate(replica)
       const age = ageMilliseconds === Infinity ? 'unknown' : `${Math.floor(ageMilliseconds / 1000)} s`
       return `${replica.name} ${problem ?? `has data of an age of ${age}`}`
     })
     const primary = this.primaryProblem === null ? [] : [`the primary ${this.primaryProblem}`]
-    this.#options.warn(`No server of READ_URLS can be read from: ${[...problems, ...primary].join('; ')}`)
+    const text = [...problems, ...primary].join('; ')
+    // Ages and numbers of commits grow.
+    const reasons = text.replace(/\d+/g, '')
+    if (this.#since.reasons !== reasons) this.#since = { reasons, at: performance.now() }
+    const lasts = performance.now() >= this.#since.at + replicaTiming.waitMilliseconds
+    if (this.#warnedOf === reasons || !lasts) return
+    this.#warnedOf = reasons
+    this.#options.warn(`No server of READ_URLS can be read from: ${text}`)
   }
-}
-
-/** Returns the result of work; null where it takes longer. */
-async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {
-  if (milliseconds === Infinity) return work
-  const answered = new AbortController()
-  const late = wait(milliseconds, null, { signal: answered.signal }).catch(() => null)
-  return Promise.race([work, late]).finally(() => answered.abort())
 }

@@ -132,6 +132,8 @@ function problemOf(monitor: ReplicaMonitor, staleSeconds: number): string {
 /** Returns the reasons why the data becomes older, in words; empty where there are none. */
 function causesOf(monitor: ReplicaMonitor): string[] {
   if (monitor.primaryProblem !== null) return ['the primary does not tell how far it is']
+  const isOfOtherHistory = monitor.replicas.every(({ contradictsPrimary }) => contradictsPrimary)
+  if (isOfOtherHistory) return ['the replicas do not have the history of the primary']
   return monitor.isLagging ? ['the replica lags behind the primary'] : []
 }
 

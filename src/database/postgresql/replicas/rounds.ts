@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises'
+
 /** Minimum time between two rounds, however often they are requested. */
 const minMilliseconds = 10
 
@@ -68,4 +70,12 @@ export class Rounds {
       }
     })
   }
+}
+
+/** Returns the result of work; null where it takes longer. */
+export async function nullIfLate<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {
+  if (milliseconds === Infinity) return work
+  const answered = new AbortController()
+  const late = wait(milliseconds, null, { signal: answered.signal }).catch(() => null)
+  return Promise.race([work, late]).finally(() => answered.abort())
 }

@@ -61,6 +61,23 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     expect(database.readServer?.()).toMatchObject({ server: new URL(replica.url).host, problem: null })
   }, 60_000)
 
+  test('is the reason that is told, in place of an earlier one, where no replica has its history', async () => {
+    const [first, second, replica] = servers as [OwnPostgreSql, OwnPostgreSql, OwnPostgreSql]
+    proxy.leadTo(onServer(second))
+    const replicas = { urls: [onServer(replica)], staleSeconds: 1 }
+    const warnings: string[] = []
+    const options = { engine: 'postgresql', url: proxy.url, connections: 2, replicas } as const
+    const database = await openServedDatabase(options, (warning) => warnings.push(warning))
+    databases.push(database)
+    await proxy.close()
+    await expect.poll(() => warnings, patience).toHaveLength(1)
+    expect(warnings[0]).toMatch(/^No server of READ_URLS can be read from: .*; the primary \S+/)
+    proxy.leadTo(onServer(first))
+    await proxy.open()
+    await expect.poll(() => warnings.at(-1), patience).toMatch(/: \S+ has commit \d+\.\d+, which the primary lacks$/)
+    expect(database.readServer?.().problem).toContain('the replicas do not have the history of the primary')
+  }, 60_000)
+
   test('is not needed for a replica to stay refused that was seen to have another history', async () => {
     const [first, , replica] = servers as [OwnPostgreSql, OwnPostgreSql, OwnPostgreSql]
     const [primary, checked] = [new PrimaryLog(onServer(first), nothing), new Replica(onServer(replica), nothing)]
