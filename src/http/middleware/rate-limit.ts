@@ -61,7 +61,8 @@ export function rateLimiter(limit: RateLimit, maxSenders = countedSenders): Coun
   return async (sender) => {
     if (counted.get(sender) === undefined) counted.set(sender, true)
     const { state, refused } = await (shared === null ? consume(own, sender) : consumeShared(shared, own, sender))
-    const seconds = Math.ceil(state.msBeforeNext / 1000)
+    // The limiter counts by the machine's clock, which may be set back; the timer that ends the window does not.
+    const seconds = Math.min(limit.seconds, Math.ceil(state.msBeforeNext / 1000))
     const headers = { ...policy, ratelimit: `"default";r=${Math.max(0, state.remainingPoints)};t=${seconds}` }
     if (!refused) return { headers }
     const detail = `More than ${limit.requests} requests in ${limit.seconds} s: the next is answered in ${seconds} s.`

@@ -1,5 +1,5 @@
 import { get as httpGet } from 'node:http'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { rateLimiter } from '../../../src/http/middleware/rate-limit.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
@@ -196,6 +196,20 @@ test('of more senders than are counted, the one that was seen least recently beg
   expect(await refused('four')).toBe(false)
   expect([await refused('one'), await refused('three'), await refused('four')]).toEqual([true, true, true])
   expect(await refused('two')).toBe(false)
+})
+
+test("after the machine's clock was set back, no longer time than the window is told", async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: midnight * 1000 })
+  try {
+    const count = rateLimiter({ requests: 1, seconds: 60 })
+    await count('one')
+    vi.setSystemTime((midnight - 86_400) * 1000)
+    const { headers, refusal } = await count('one')
+    expect(headers).toMatchObject({ ratelimit: '"default";r=0;t=60', 'retry-after': '60' })
+    expect(JSON.stringify(refusal)).toContain('the next is answered in 60 s')
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('without a rate limit, none is told and none is kept', async () => {
