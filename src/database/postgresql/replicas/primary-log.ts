@@ -83,7 +83,9 @@ export class PrimaryLog {
     this.#system ??= system
     if (system !== this.#system) {
       probe.close()
-      throw new Error(`is of another cluster now: its system identifier is ${system}, and was ${this.#system}`)
+      throw new Error(
+        `is of another cluster now: its system identifier is ${system}, and was ${this.#system}: restart this process to use it`,
+      )
     }
     if (run !== this.#run) this.#onOtherRun()
     this.#run = run

@@ -78,6 +78,19 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     expect(database.readServer?.().problem).toContain('the replicas do not have the history of the primary')
   }, 60_000)
 
+  test('and replaced by another cluster is told, with what to do', async () => {
+    // A database that every cluster has.
+    const primary = new PrimaryLog(Object.assign(new URL(proxy.url), { pathname: '/postgres' }).href, nothing)
+    await primary.ask()
+    expect(primary.system).not.toBeNull()
+    proxy.leadTo(postgresUrl ?? '')
+    // The connection that was cut may fail first.
+    await expect
+      .poll(async () => [await primary.ask(), primary.problem], patience)
+      .toEqual([null, expect.stringMatching(/^is of another cluster now: .*: restart this process to use it$/)])
+    primary.close()
+  }, 60_000)
+
   test('is not needed for a replica to stay refused that was seen to have another history', async () => {
     const [first, , replica] = servers as [OwnPostgreSql, OwnPostgreSql, OwnPostgreSql]
     const [primary, checked] = [new PrimaryLog(onServer(first), nothing), new Replica(onServer(replica), nothing)]
