@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
+import type { RequestFailed } from '../../src/chain/errors.ts'
 import { connectNode, type Node } from '../../src/chain/rpc/node.ts'
 import { RangeWidth, readHistory } from '../../src/chain/rpc/log-ranges.ts'
 import { connectRpc } from '../../src/chain/rpc/rpc.ts'
@@ -111,6 +112,41 @@ test('a range of logs whose answer is too long is narrowed at once', async () =>
   expect(found.length).toBe(200)
   expect(report).not.toHaveBeenCalled()
 })
+
+test.each([
+  [-32_614, 'eth_getLogs is limited to a 10,000 range'],
+  [-32_615, 'eth_getLogs and eth_newFilter are limited to a 10,000 blocks range'],
+  [-32_602, 'exceed maximum block range: 50000'],
+  [-32_602, 'block range greater than 500 max'],
+  [-32_005, 'Requested range exceeds maximum range limit'],
+  [-32_005, 'requested block range 1000 exceeds the maximum of 20'],
+  [-32_005, 'Block range limit exceeded. See more details at https://docs.node.example/limits#ranges'],
+  [-32_000, 'Too large block range, you can make eth_getLogs requests with up to a 500 block range'],
+  [-32_000, 'exceeded max block range: 500'],
+  [-32_000, 'query exceeded max results 20000'],
+  [-32_000, 'eth_getLogs block range exceeds limit'],
+])('a range that a node refuses for its width is narrowed at once, with the error %i, %s', async (code, message) => {
+  expect(await refusalOf({ error: { code, message } })).toEqual({ isRefused: true, blocks: 8 })
+})
+
+test.each([
+  [-32_000, 'block range extends beyond current head block'],
+  [-32_602, 'invalid block range params'],
+  [-32_000, 'block number out of range, maximum 123'],
+  [-32_000, 'the logs of this range are pruned'],
+])('a range that a node refuses otherwise is requested again later, with the error %i, %s', async (code, message) => {
+  expect(await refusalOf({ error: { code, message } })).toEqual({ isRefused: false, blocks: 8 })
+})
+
+/** Effect of a node's refusal of 16 blocks on the width of the next range. */
+async function refusalOf(answer: RpcAnswer): Promise<{ isRefused: boolean; blocks: number }> {
+  const proxy = await startProxy('http://127.0.0.1:9', always(answer))
+  const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, limits)
+  const error = await node.logsIn({}, 1, 16).catch((one: unknown) => one)
+  await proxy.close()
+  const width = new RangeWidth(16)
+  return { isRefused: width.shrink((error as RequestFailed).cause, 16), blocks: width.blocks }
+}
 
 test('a node that rests is not asked for its chain, and is again after its rest', async () => {
   let rests = true

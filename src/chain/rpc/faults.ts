@@ -104,7 +104,7 @@ const haltText =
  * @see Nethermind, EthRpcModule.cs, MaxLogsPerResponse; Erigon, --rpc.logs.maxresults; reth, EthFilterError
  */
 const tooManyLogsText =
-  /more than \d+ (results|logs)|exceeds? (the )?max(imum)? (results|logs)|(logs|results) matched by query exceed|too many (results|logs)|response size (is )?(exceed|too)|response (is )?too (big|large)/i
+  /more than \d+ (results|logs)|exceed(s|ed)? (the )?max(imum)? (results|logs)|(logs|results) matched by query exceed|too many (results|logs)|response size (is )?(exceed|too)|response (is )?too (big|large)/i
 
 /** Errors of clients that stop a call after some seconds, and of gateways that time out. */
 const tooSlowText =

@@ -1,5 +1,5 @@
 import { getLogsRetryHelper } from '@ponder/utils'
-import { numberToHex, type RpcError } from 'viem'
+import { BaseError, numberToHex, type RpcError } from 'viem'
 import { type ChainLog, keyOfLog, sortLogs } from './block.ts'
 import { readMatchingLogs } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
@@ -21,6 +21,12 @@ const singlesAtOnce = 8
 const longAnswer = 100
 /** After so many answers a width is tried that was refused before. */
 const answersBeforeTrial = 50
+/**
+ * A refusal of a range for its width, in the words of any provider; not one for blocks that the node does not have.
+ * @see go-ethereum, Besu, Nethermind, Erigon; QuickNode, Chainstack, Polygon, BNB Chain
+ */
+const tooWideText =
+  /^(?=.*(?<!out of )\branges?\b)(?=.*(?:limit|max|large|wide|exceed|greater|up to|not supported|reduc))/i
 /** An outage of a provider, which @ponder/utils mistakes for a range that is too wide. */
 const outageText = 'no backend is currently healthy'
 
@@ -62,7 +68,8 @@ export class RangeWidth {
     const half = Math.floor(requested / 2)
     const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
     this.blocks = Math.max(1, Math.min(advised, this.blocks))
-    const isTooMuch = isRefusedForNumber(error) || findTooLong(error) !== null
+    const isTooWide = error instanceof BaseError && tooWideText.test(error.details)
+    const isTooMuch = isTooWide || isRefusedForNumber(error) || findTooLong(error) !== null
     const isRefused = (advice.shouldRetry || isTooMuch) && !String(error).includes(outageText)
     // An unusual width may fail with any text, reach blocks whose logs are pruned, or time out.
     if (!isRefused && requested <= maxBlocks) return false
