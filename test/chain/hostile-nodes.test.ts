@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { RequestFailed } from '../../src/chain/errors.ts'
@@ -147,6 +149,50 @@ async function refusalOf(answer: RpcAnswer): Promise<{ isRefused: boolean; block
   const width = new RangeWidth(16)
   return { isRefused: width.shrink((error as RequestFailed).cause, 16), blocks: width.blocks }
 }
+
+test.each([301, 302, 307, 308])('a node that has moved is read where it is now, by HTTP %i', async (status) => {
+  const moved = await startProxy('http://127.0.0.1:9', always({ result: '0x1234' }))
+  const redirect = { status, body: 'moved', headers: { location: `${moved.url}/node` } }
+  expect(await faultOf(always(redirect), call)).toBe('answered "0x1234"')
+  expect(moved.takeCounts()).toEqual({ eth_call: 1 })
+  await moved.close()
+})
+
+test('a node that has moved in a circle, or to no place, has no JSON-RPC at its url', async () => {
+  const redirects: HttpAnswer[] = [
+    { status: 308, body: '', headers: { location: '/' } },
+    { status: 301, body: '' },
+    { status: 301, body: '', headers: { location: 'http://[' } },
+  ]
+  for (const redirect of redirects) {
+    const proxy = await startProxy('http://127.0.0.1:9', always(redirect))
+    const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, limits)
+    const error: unknown = await call(node).catch((one: unknown) => one)
+    expect(node.explain(error).lasting?.problem).toBe('has no JSON-RPC at its url')
+    await proxy.close()
+  }
+})
+
+test('the credentials in the url of a node are not sent to another host that it has moved to', async () => {
+  const seen: (string | undefined)[] = []
+  const moved = createServer((request, response) => {
+    seen.push(request.headers.authorization)
+    const isHere = request.url === '/here'
+    response.writeHead(isHere ? 200 : 307, isHere ? {} : { location: '/here' }).end(jsonOf('0x'))
+  })
+  await new Promise<void>((resolve) => moved.listen(0, '127.0.0.1', resolve))
+  const { port } = moved.address() as AddressInfo
+  const proxy = await startProxy(
+    'http://127.0.0.1:9',
+    always({ status: 301, body: '', headers: { location: `http://127.0.0.1:${port}/` } }),
+  )
+  for (const url of [proxy.url, `http://127.0.0.1:${port}`]) {
+    await call(connectNode({ url: url.replace('//', '//user:secret@'), requestsPerSecond: 10_000 }, limits))
+  }
+  const own = `Basic ${btoa('user:secret')}`
+  expect(seen).toEqual([undefined, undefined, own, own])
+  await Promise.all([proxy.close(), new Promise((resolve) => moved.close(resolve))])
+})
 
 test('a node that rests is not asked for its chain, and is again after its rest', async () => {
   let rests = true

@@ -67,6 +67,7 @@ export const rateLimited: LastingFault = {
 }
 
 const statusFaults: Readonly<Record<number, LastingFault>> = {
+  ...Object.fromEntries([301, 302, 303, 307, 308].map((status) => [status, noEndpoint])),
   401: accessDenied,
   402: accessDenied,
   403: accessDenied,

@@ -110,6 +110,10 @@ type Request = (body: RequestBody) => Promise<unknown>
 /** HTTP statuses whose meaning a JSON-RPC error in the body must not replace. */
 const refusals: readonly number[] = [401, 402, 403]
 
+/** HTTP statuses of a node that has moved. After the first two, fetch itself would send a GET in place of a POST. */
+const redirects: readonly number[] = [301, 302, 307, 308]
+const maxRedirects = 5
+
 /** Creates a rate-limited request function. The caller retries, at another node first. */
 function createRequest(
   url: string,
@@ -120,7 +124,7 @@ function createRequest(
   // viem's timeout covers only the headers, this one the body too.
   const fetchFn: typeof fetch = async (input, init) => {
     const signals = [AbortSignal.timeout(timeout), ...(init?.signal ? [init.signal] : [])]
-    const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
+    const response = await fetchMoved(input, { ...init, signal: AbortSignal.any(signals) })
     return response.ok ? response : withShortBody(response)
   }
   const onFetchResponse = async (response: Response): Promise<void> => {
@@ -145,6 +149,19 @@ function createRequest(
       throw new RequestFailed(body.method, usesBlockHash(body), { cause })
     }
   }
+}
+
+/** Sends a request, and again where the node has moved to; without credentials where that is another host. */
+async function fetchMoved(at: Parameters<typeof fetch>[0], init: RequestInit, left = maxRedirects): Promise<Response> {
+  const response = await fetch(at, { ...init, redirect: 'manual' })
+  const { status, url, body } = response
+  const location = redirects.includes(status) ? response.headers.get('location') : null
+  if (location === null || left === 0 || !URL.canParse(location, url)) return response
+  await body?.cancel()
+  const to = new URL(location, url)
+  const headers = new Headers(init.headers)
+  if (to.origin !== new URL(url).origin) headers.delete('authorization')
+  return fetchMoved(to, { ...init, headers }, left - 1)
 }
 
 /** Reads the start of a response's body, and cancels the rest. */
