@@ -67,7 +67,7 @@ function nodeOf(maxBlocks: number, refusal: RpcAnswer, oldest = 0): Meddle {
 
 const headerOf = (number: Hex): object => ({
   number,
-  hash,
+  hash: padHex(number, { size: 32 }),
   parentHash: hash,
   timestamp: '0x65000000',
   logsBloom: `0x${'0'.repeat(512)}`,
@@ -145,12 +145,14 @@ test.each([1, 2])(
       if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
       if (method === 'eth_getBlockByNumber') return Promise.resolve({ result: headerOf(params[0] as Hex) })
       requests++
-      const { fromBlock, toBlock, topics } = params[0] as {
+      const { blockHash, fromBlock, toBlock, topics } = params[0] as {
+        blockHash?: Hex
         fromBlock: Hex
         toBlock: Hex
         topics: (Hex | Hex[] | null)[]
       }
-      const [from, to] = [Number(fromBlock), Number(toBlock)]
+      // Its hash is its number.
+      const [from, to] = [Number(blockHash ?? fromBlock), Number(blockHash ?? toBlock)]
       const isJoint = topics.some(
         (some) => Array.isArray(some) && some.length === 2 && some.every((one) => /^0x0+\d$/.test(one)),
       )
