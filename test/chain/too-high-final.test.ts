@@ -12,6 +12,9 @@ import { chainJson, type ChainJson, configOf, linesOf, type Said, shortFaultTime
 /** Blocks that the wrong final block is ahead of the newest one. */
 const ahead = 5_000
 
+/** A field that makes that the header is not verified by its hash. */
+const unknownField = { l1BlockNumber: '0x1' }
+
 describeOnChain('a node that names a block as final which is not there', () => {
   let chain: TestChain
   let protocol: Protocol
@@ -95,7 +98,7 @@ describeOnChain('a node that names a block as final which is not there', () => {
       if (isRight || (at !== 'finalized' && at !== wrong)) return pass()
       const answer = await pass({ ...request, params: ['latest', false] })
       return 'result' in answer
-        ? { result: { ...(answer.result as object), number: wrong, hash: `0x${'9'.repeat(64)}` } }
+        ? { result: { ...(answer.result as object), number: wrong, hash: `0x${'9'.repeat(64)}`, ...unknownField } }
         : answer
     }
   }

@@ -12,6 +12,9 @@ interface Block {
   readonly timestamp: `0x${string}`
 }
 
+/** A field as of Arbitrum, which makes that headers are not verified by their hashes. */
+const unknownField = { l1BlockNumber: '0x1' }
+
 describeOnChain('a reader of a node that states the wrong time of a block', () => {
   let chain: TestChain
   let protocol: Protocol
@@ -38,13 +41,19 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
   const jsonOf = (url: string) => chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
 
   /** Reads from a node that states another time for the block of a deposit, in its first answers about that block. */
-  async function readWith(deposit: number, seconds: number, wrongAnswers: number, said: Said[]): Promise<string[]> {
+  async function readWith(
+    deposit: number,
+    seconds: number,
+    wrongAnswers: number,
+    said: Said[],
+    more: object = unknownField,
+  ): Promise<string[]> {
     let answers = 0
     const proxy = await startProxy(chain.url, async (request, pass) => {
       const answer = await pass()
       if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
-      const block = answer.result as Block
-      if (hexToNumber(block.number) !== deposits[deposit] || ++answers > wrongAnswers) return answer
+      const block = { ...(answer.result as Block), ...more }
+      if (hexToNumber(block.number) !== deposits[deposit] || ++answers > wrongAnswers) return { result: block }
       return { result: { ...block, timestamp: numberToHex(hexToNumber(block.timestamp) + seconds) } }
     })
     try {
@@ -68,6 +77,38 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
       .map(({ message, facts }) => [message, facts['reason']])
     const reason = expect.stringMatching(/^block \d+ is of the time \d+, and block \d+ is of the time \d+$/) as string
     expect(warnings).toEqual([['The chain is read again', reason]])
+  })
+
+  test.each([
+    ['an old block', 2, 1],
+    ['one of the newest blocks', 8, 2],
+  ])('once, of %s, between those of its neighbours, asks again', async (_name, deposit, wrongAnswers) => {
+    const said: Said[] = []
+    expect(await readWith(deposit, 5, wrongAnswers, said, {})).toEqual(right)
+    const reasons = said.filter(({ level }) => level === 'warn').map(({ facts }) => facts['reason'])
+    const reason = `gave fields of block ${deposits[deposit]} that don't give its hash`
+    expect(reasons).toEqual(reasons.map(() => reason))
+    expect(reasons.length).toBeGreaterThan(0)
+  })
+
+  test.each([
+    ['from the first one on', 0],
+    ['of which most have their hash', 5],
+    ['from a fork on', 60],
+  ])('reads a chain whose headers have other hashes, %s', async (_name, some) => {
+    let others = 0
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
+      const block = answer.result as Block
+      const number = hexToNumber(block.number)
+      const isOther = some === 0 || (some < 10 ? number % some === 0 : number > (deposits[4] ?? 0))
+      if (isOther) others++
+      return isOther ? { result: { ...block, gasLimit: '0x1' } } : answer
+    })
+    expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
+    expect(others).toBeGreaterThan(10)
+    await proxy.close()
   })
 
   test.each([

@@ -4,6 +4,7 @@ import { type Header, type ChainLog, readHeader, readLogs, readQuantity, readRec
 import type { NodeConfig } from '../config.ts'
 import { NodeFault, RequestFailed } from '../errors.ts'
 import { type ExplainedFault, explainFault } from './faults.ts'
+import { HeaderHashes } from './newest/header-hash.ts'
 
 /** Limits on the answers of a node. */
 export interface NodeLimits {
@@ -59,6 +60,7 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits = def
   const onRetryAfter = (milliseconds: number): void => {
     restsUntil = performance.now() + Math.min(milliseconds, maxRestMilliseconds)
   }
+  const hashes = new HeaderHashes()
   const request = createRequest(url, requestsPerSecond, onRetryAfter, limits)
   const logs = async (filter: LogFilter, of: Record<string, Hex>): Promise<ChainLog[]> => {
     const answer = await request({ method: 'eth_getLogs', params: [{ ...filter, ...of }] })
@@ -69,7 +71,9 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits = def
     chainId: async () => readQuantity(await request({ method: 'eth_chainId', params: [] })),
     async block(at) {
       const tag = typeof at === 'number' ? numberToHex(at) : at
-      const header = readHeader(await request({ method: 'eth_getBlockByNumber', params: [tag, false] }))
+      const answer = await request({ method: 'eth_getBlockByNumber', params: [tag, false] })
+      const header = readHeader(answer)
+      hashes.verify(answer as Record<string, unknown>)
       if (typeof at === 'number' && header.number !== at) throw new NodeFault(`gave block ${header.number} for ${at}`)
       return header
     },
