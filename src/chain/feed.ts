@@ -67,6 +67,12 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     onSetAside([])
     const connection = await connectChain(options, start !== null)
     const applied = start === null || start.skipsApplied ? await readProgress(addressesOf(options.config)) : []
+    if (applied.length > 0) {
+      const vaults = applied.map(({ address }) => address)
+      options.report('info', 'The database has facts of vaults already: older ones of the chain are skipped', {
+        vaults,
+      })
+    }
     const isApplied = appliedIn(applied)
     const isAppliedEvent = appliedEventsIn(applied)
     for await (const batch of readFacts({ ...connection, onEnd, isApplied, onSetAside, refused }, start)) {

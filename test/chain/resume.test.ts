@@ -9,7 +9,16 @@ import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, feeTier, type Protocol, type TestToken } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, factsOf, linesAfter, linesOf, positionsOf } from './support/reading.ts'
+import {
+  applyChain,
+  chainJson,
+  type ChainJson,
+  factsOf,
+  linesAfter,
+  linesOf,
+  positionsOf,
+  type Said,
+} from './support/reading.ts'
 
 describeOnChain('a vault with an odd history', () => {
   let chain: TestChain
@@ -174,7 +183,10 @@ describeOnChain('a vault with an odd history', () => {
       protocol,
       [vault, other].map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
-    const { applied, skipped, rejected } = await applyChain(database, both)
+    const said: Said[] = []
+    const { applied, skipped, rejected } = await applyChain(database, both, said)
+    const message = 'The database has facts of vaults already: older ones of the chain are skipped'
+    expect(said).toContainEqual({ level: 'info', message, facts: { vaults: [vault.address] } })
     expect({ applied, skipped, rejected }).toMatchObject({
       applied: { vault: 1, event: 1 },
       skipped: { strategy: 1, vault: 1 },
