@@ -11,7 +11,6 @@ import * as operations from '@graphql-codegen/typescript-operations'
 import { parse, printSchema } from 'graphql'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { schema } from './src/graphql/schema/schema.ts'
-import { openapi } from './src/rest/openapi/document.ts'
 
 const operationsFolder = 'src/rest/operations'
 const explorerOperations = 'src/web/operations'
@@ -21,16 +20,18 @@ const clientOperations = 'test/contract/client.graphql'
 const exactText = { Usd: 'string', Price: 'string' }
 
 const sdl = `${printSchema(schema)}\n`
-const outputs = {
-  'schema.graphql': sdl,
-  'src/rest/documents.generated.ts': await typedDocumentsOf(await filesOf(operationsFolder)),
-  'src/web/documents.generated.ts': await typedDocumentsOf(await filesOf(explorerOperations), exactText),
-  'test/contract/client.generated.ts': await clientTypes(),
-  'test/contract/graphql-client.generated.ts': await typedDocumentsOf([clientOperations]),
+/** The files in the order in which they are written: the types of the REST client are made with those of its documents. */
+const outputs: Readonly<Record<string, () => string | Promise<string>>> = {
+  'schema.graphql': () => sdl,
+  'src/rest/documents.generated.ts': async () => typedDocumentsOf(await filesOf(operationsFolder)),
+  'src/web/documents.generated.ts': async () => typedDocumentsOf(await filesOf(explorerOperations), exactText),
+  'test/contract/client.generated.ts': clientTypes,
+  'test/contract/graphql-client.generated.ts': () => typedDocumentsOf([clientOperations]),
 }
 
 let drifted = false
-for (const [name, content] of Object.entries(outputs)) {
+for (const [name, contentOf] of Object.entries(outputs)) {
+  const content = await contentOf()
   const file = path.join(import.meta.dirname, name)
   if (!process.argv.includes('--check')) await writeFile(file, content)
   else if ((await readFile(file, 'utf8').catch(() => '')) !== content) {
@@ -80,6 +81,8 @@ async function typedDocumentsOf(files: readonly string[], scalars: Record<string
 }
 
 async function clientTypes(): Promise<string> {
+  // Imported here, after documents.generated.ts is written: it lists the values of its enums.
+  const { openapi } = await import('./src/rest/openapi/document.ts')
   const types = astToString(await openapiTypes(JSON.parse(JSON.stringify(openapi)) as OpenAPI3))
   return `// Written by npm run codegen from src/rest/openapi/document.ts.\n${types}`
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -28,6 +28,24 @@ describe('what is generated and committed', () => {
     await rm(copy, { recursive: true })
     expect(code).toBe(1)
     expect(stderr).toBe('schema.graphql is not what the schema says: run npm run codegen, and commit it\n')
+  })
+
+  test('is complete after one run, also where an enum has a new value', async () => {
+    const copy = await mkdtemp(path.join(tmpdir(), 'codegen-'))
+    // A symbolic link would lead to the files of the project: codegen.ts imports what it has written.
+    for (const name of ['codegen.ts', 'src', 'test/contract'])
+      await cp(path.join(root, name), path.join(copy, name), { recursive: true })
+    for (const name of ['node_modules', 'package.json']) await symlink(path.join(root, name), path.join(copy, name))
+    const documents = path.join(copy, 'src/rest/documents.generated.ts')
+    const text = await readFile(documents, 'utf8')
+    const older = text.replace("  Harvest: 'HARVEST',\n", '')
+    expect(older).not.toBe(text)
+    await writeFile(documents, older)
+    expect(await runNode(copy, ['--import', 'tsx', 'codegen.ts'])).toEqual({ code: 0, stderr: '' })
+    const client = 'test/contract/client.generated.ts'
+    const written = await readFile(path.join(copy, client), 'utf8')
+    await rm(copy, { recursive: true })
+    expect(written).toBe(await readFile(path.join(root, client), 'utf8'))
   })
 })
 
