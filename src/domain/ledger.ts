@@ -1,4 +1,4 @@
-/** Types of a ledger event, as feeds and responses name them. */
+/** Types of a ledger event, as feeds and responses name them. Each is one word: a column of the tallies has the same name. */
 export const eventTypes = [
   'deposit',
   'withdraw',

@@ -123,19 +123,8 @@ const deleteTallies: Statement = {
   text: `delete from ledger_tally using unnest($1::integer[], $2::bigint[]) as replaced(vault, at)
     where vault_id = vault and ts = at`,
 }
-const appendTallies = appendSet('ledger_tally', {
-  vault_id: 'integer',
-  ts: 'bigint',
-  deposit: 'integer',
-  withdraw: 'integer',
-  plant: 'integer',
-  rebalance: 'integer',
-  harvest: 'integer',
-  exit: 'integer',
-  fee: 'integer',
-  suspend: 'integer',
-  resume: 'integer',
-})
+const countColumns = Object.fromEntries(eventTypes.map((type) => [type, 'integer'])) as Record<EventType, 'integer'>
+const appendTallies = appendSet('ledger_tally', { vault_id: 'integer', ts: 'bigint', ...countColumns })
 
 /** Writes tallies of ledgers, which replace the newest stored ones. */
 export function saveTallies(transaction: Transaction, added: readonly AddedTallies[]): void {

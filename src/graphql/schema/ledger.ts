@@ -9,7 +9,7 @@ import {
 } from '../../database/read/ledger.ts'
 import type { LedgerRow } from '../../database/read/rows.ts'
 import { ledgerRowGlobalId } from '../../domain/identity/global-id.ts'
-import { eventTypes, type LedgerKey } from '../../domain/ledger.ts'
+import { type EventType, eventTypes, type LedgerKey } from '../../domain/ledger.ts'
 import { distinct, requireWithin, upTo, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
@@ -52,7 +52,7 @@ export const EventTypeEnum = builder.enumType('EventType', {
     FEE: { value: 'fee', description: 'A fee was taken.' },
     SUSPEND: { value: 'suspend', description: 'The vault was suspended.' },
     RESUME: { value: 'resume', description: 'The suspension was lifted.' },
-  } as const,
+  } as const satisfies Record<Uppercase<EventType>, unknown>,
 })
 
 export const LedgerRowType = builder.prismaObject('LedgerRow', {
