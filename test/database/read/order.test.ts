@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readFeeds } from '../../../src/database/read/model-metrics.ts'
+import { vaultOrders } from '../../../src/database/read/vault-lists/order.ts'
 import { toAddress } from '../../../src/domain/address.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
@@ -55,8 +56,7 @@ describe.each(engines)('on %s', (_engine, create) => {
 
   afterAll(() => database.close())
 
-  const orders = ['ADDRESS', 'VALUE_USD', 'NET_USD', 'UPDATED_AT', 'STRATEGY_DELTA_USD', 'CAPITAL_IN_USD']
-  test.each(orders.flatMap((field) => ['ASC', 'DESC'].map((direction) => [field, direction])))(
+  test.each(Object.keys(vaultOrders).flatMap((field) => ['ASC', 'DESC'].map((direction) => [field, direction])))(
     'vaults that are equal by %s are in the order of their digits, %s',
     async (field, direction) => {
       const orderBy = { field, direction }

@@ -1,10 +1,11 @@
 import { listLimits, maxCountedVaults } from '../../../limits.ts'
 import { countVaults } from '../../../database/read/vault-lists/count.ts'
 import { allStrategies, type VaultFilter } from '../../../database/read/vault-lists/filter.ts'
-import type {
-  Direction as OrderDirection,
-  VaultCursor,
-  VaultSortField,
+import {
+  type Direction as OrderDirection,
+  type VaultCursor,
+  vaultOrders,
+  type VaultSortField,
 } from '../../../database/read/vault-lists/order.ts'
 import { type PagedVaultRow, readVaultPages, type VaultPageRequest } from '../../../database/read/vault-lists/page.ts'
 import type { VaultRow } from '../../../database/read/rows.ts'
@@ -124,23 +125,16 @@ function rangeOf({ first, after, last, before }: PageArguments) {
 }
 
 function readCursor(argument: string, cursor: string, orderBy: VaultSortField): VaultCursor {
+  const valuePattern = cursorValues[vaultOrders[orderBy].type]
   const isOurs = (parts: unknown[]): parts is [VaultSortField, string, string] =>
-    parts.length === 3 && parts[0] === orderBy && isLike(orderValues[orderBy], parts[1]) && isLike(address, parts[2])
+    parts.length === 3 && parts[0] === orderBy && isLike(valuePattern, parts[1]) && isLike(address, parts[2])
   const [, value, vault] = decodeCursor(argument, cursor, isOurs)
   return { value, address: vault }
 }
 
-const amount = /^-?\d{1,32}(\.\d{1,6})?$/
 const address = /^0x[0-9a-fA-F]{40}$/
-/** Valid cursor values for the column of each order. */
-const orderValues: Record<VaultSortField, RegExp> = {
-  VALUE_USD: amount,
-  NET_USD: amount,
-  STRATEGY_DELTA_USD: amount,
-  CAPITAL_IN_USD: amount,
-  UPDATED_AT: /^\d{1,12}$/,
-  ADDRESS: address,
-}
+/** Valid cursor values by the type of an order's column: amounts, times and addresses. */
+const cursorValues = { numeric: /^-?\d{1,32}(\.\d{1,6})?$/, bigint: /^\d{1,12}$/, text: address }
 
 function isLike(pattern: RegExp, value: unknown): boolean {
   return typeof value === 'string' && pattern.test(value)
