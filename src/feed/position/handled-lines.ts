@@ -1,5 +1,5 @@
 import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
-import type { VaultRecord } from '../../database/write/vault.ts'
+import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import type { Fact } from '../fact/fact.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
 import { CommitsLost } from './expected-state.ts'

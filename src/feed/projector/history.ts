@@ -1,6 +1,6 @@
 import { hasSameLayout, type Layout, layoutOf } from '../../database/history/layout.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
-import type { VaultRecord } from '../../database/write/vault.ts'
+import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import type { HistoryProgress } from '../../database/write/vaults/history-progress.ts'
 import type { VaultFees } from '../../domain/fees.ts'
 import type { Changes } from './changes.ts'

@@ -1,5 +1,5 @@
 import type { AddedTallies } from '../../database/write/ledger.ts'
-import type { VaultRecord } from '../../database/write/vault.ts'
+import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import { afterRow, type EventType, type LedgerTally, type NewestTallies } from '../../domain/ledger.ts'
 
 /** Counts the rows that a batch adds to ledgers. */

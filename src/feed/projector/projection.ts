@@ -1,5 +1,5 @@
 import type { RecordedPosition } from '../../database/write/position.ts'
-import type { VaultRecord } from '../../database/write/vault.ts'
+import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import { WriteConflict } from '../../database/errors.ts'
 import { chargeFee, feesAfter, noFees, statedFees, withStatedHighWater, type VaultFees } from '../../domain/fees.ts'
 import { revalue } from '../../domain/flows.ts'

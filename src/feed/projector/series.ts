@@ -1,6 +1,6 @@
 import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
 import type { ChangedDay, DayEnd } from '../../database/write/strategy-day.ts'
-import type { VaultRecord } from '../../database/write/vault.ts'
+import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 
 /** The equity points and days that a batch adds to a vault, ascending: its facts come in order of time. */
 export interface SeriesChanges {

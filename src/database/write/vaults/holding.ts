@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database.ts'
 import { appendSet, deleteSet } from '../sets.ts'
-import type { VaultRecord } from '../vault.ts'
+import type { VaultRecord } from './vault-record.ts'
 
 const deleteHoldings = deleteSet('benchmark_holding')
 const appendHoldings = appendSet('benchmark_holding', { vault_id: 'integer', symbol: 'text', quantity: 'numeric' })
