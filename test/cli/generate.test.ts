@@ -61,3 +61,12 @@ test('old builds are removed, whatever other processes remove meanwhile', async 
   removeOld(builds)
   expect(names.filter((name) => existsSync(path.join(builds, name)))).toEqual(['new'])
 })
+
+test('each script that reads what is generated asks for it first', () => {
+  const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const reading = Object.entries(scripts).filter(([, command]) => /\b(?:tsc|tsx|vitest)\b/.test(command))
+  expect(reading.length).toBeGreaterThan(0)
+  expect(reading.filter(([, command]) => !command.includes('prisma/generate.mjs'))).toEqual([])
+})
