@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { load } from '../speed/load.ts'
-import { gateway, start } from '../speed/systems.ts'
-import { first, workloads } from '../speed/workloads.ts'
+import { generateLoad } from '../speed/load.ts'
+import { gatewayProgram, startSystem } from '../speed/systems.ts'
+import { readinessRequest, workloads } from '../speed/workloads.ts'
 import { vaultAddress } from '../speed/world.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
@@ -23,13 +23,13 @@ function peakMegabytes(pid: number): number {
  * @param env where its database is
  */
 export async function gatewayMegabytes(env: Readonly<Record<string, string>>, vaults: number): Promise<number> {
-  const system = await start(gateway({ ...env, CACHE_MEGABYTES: '16' }, first('rest')))
+  const system = await startSystem(gatewayProgram({ ...env, CACHE_MEGABYTES: '16' }, readinessRequest('rest')))
   try {
     const asked = Array.from({ length: vaultsAsked }, (_, index) =>
       vaultAddress(1 + Math.floor((index * vaults) / vaultsAsked)),
     )
-    const exchanges = asked.flatMap((address) => workloads.flatMap(({ ways }) => ways.rest?.(address) ?? []))
-    await load(exchanges, { port: system.port, connections, seconds: loadSeconds })
+    const requests = asked.flatMap((address) => workloads.flatMap(({ ways }) => ways.rest?.(address) ?? []))
+    await generateLoad(requests, { port: system.port, connections, seconds: loadSeconds })
     return peakMegabytes(system.pid)
   } finally {
     await system.close()

@@ -1,6 +1,7 @@
 /**
- * The reference that the gateway is measured against: a node:http handler that sends one prepared statement, which returns ready JSON.
- * It checks nothing, and answers what the gateway answers.
+ * Reference system: a `node:http` handler that runs one prepared statement per request, which returns the response body as
+ * JSON. It does not validate the request. Its answers are equal to the gateway's. The path is `/NAME` or `/NAME/ADDRESS`,
+ * with the name of a workload; PORT and DATABASE_URL are in the environment.
  */
 import { createServer } from 'node:http'
 import pg from 'pg'

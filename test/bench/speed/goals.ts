@@ -1,94 +1,110 @@
-import type { Outcome } from './contest.ts'
+import type { ComparisonResult } from './comparison.ts'
 
-/** Measured figures for which goals are set. */
-export interface Measured {
-  readonly outcome: Outcome
-  /** Statements a request, by contestant, then by workload. */
+/** Results of the benchmark. */
+export interface SpeedResult {
+  readonly comparison: ComparisonResult
+  /** Statements per request, by target, then by workload. */
   readonly statements: ReadonlyMap<string, ReadonlyMap<string, number>>
-  /** Of the list of W2, with one vault in it. */
-  readonly statementsOfOne: number
+  /** Statements for the list of W2 with one vault in it. */
+  readonly statementsForOneVault: number
   readonly firstAnswerSeconds: number
 }
 
+/** A goal with the measured value, as text of the report. */
 export interface Goal {
   readonly goal: string
-  readonly figure: string
+  readonly measured: string
   /** Null where it was not measured. */
   readonly isReached: boolean | null
 }
 
-const flat = ['W1', 'W3', 'W5', 'W6']
-const all = ['W1', 'W2', 'W3', 'W5', 'W6']
-const every = ['W1', 'W3', 'W4', 'W5', 'W6']
+/** Workloads that the REST interface and the reference systems support: REST has no W2, the references no series. */
+const restAndReferences = ['W1', 'W3', 'W5', 'W6']
+const graphqlAndReferences = ['W1', 'W2', 'W3', 'W5', 'W6']
+const rest = ['W1', 'W3', 'W4', 'W5', 'W6']
+const graphql = ['W1', 'W2', 'W3', 'W4', 'W5', 'W6']
 const maxMegabytes = 160
 const maxStatements = 6
 const maxStartSeconds = 1.5
 
-/** The goals, each with what was measured. */
-export function goals(measured: Measured): Goal[] {
-  const { outcome, firstAnswerSeconds } = measured
+/** Evaluates all goals. */
+export function evaluateGoals(result: SpeedResult): Goal[] {
+  const { comparison, firstAnswerSeconds } = result
   return [
-    factor(outcome, 'REST cold', 'bare', flat, 0.8),
-    factor(outcome, 'REST cold', 'PostGraphile', flat, 2.5),
-    factor(outcome, 'GraphQL cold', 'PostGraphile', all, 1.5),
-    factor(outcome, 'REST hot', 'constant REST', every, 0.6),
-    factor(outcome, 'GraphQL hot', 'constant GraphQL', ['W1', 'W2', ...every.slice(1)], 0.5),
-    lengthOfSeries(outcome),
-    ratioOfSeries(outcome),
-    statementsOfLists(measured),
-    memory(outcome),
+    minimumRatio(comparison, 'REST cold', 'bare', restAndReferences, 0.8),
+    minimumRatio(comparison, 'REST cold', 'PostGraphile', restAndReferences, 2.5),
+    minimumRatio(comparison, 'GraphQL cold', 'PostGraphile', graphqlAndReferences, 1.5),
+    minimumRatio(comparison, 'REST hot', 'constant REST', rest, 0.6),
+    minimumRatio(comparison, 'GraphQL hot', 'constant GraphQL', graphql, 0.5),
+    longestToMediumSeries(comparison),
+    longestSeriesToBare(comparison),
+    statementsPerList(result),
+    memory(comparison),
     {
       goal: `first answer after start, on PostgreSQL with data: below ${maxStartSeconds} s`,
-      figure: `${firstAnswerSeconds.toFixed(2)} s`,
+      measured: `${firstAnswerSeconds.toFixed(2)} s`,
       isReached: firstAnswerSeconds < maxStartSeconds,
     },
   ]
 }
 
-/** At least so many times the requests a second of another, on each of these workloads. */
-function factor(outcome: Outcome, of: string, other: string, names: readonly string[], least: number): Goal {
-  const goal = `${of}: at least ${least} of ${other} on ${names.join(', ')}`
-  const ratios = names.map((name) => rate(outcome, name, of) / rate(outcome, name, other))
-  return judged(
+/** Goal: on each of these workloads, at least `minimum` times as many requests a second as the reference. */
+function minimumRatio(
+  comparison: ComparisonResult,
+  target: string,
+  reference: string,
+  workloads: readonly string[],
+  minimum: number,
+): Goal {
+  const goal = `${target}: at least ${minimum} of ${reference} on ${workloads.join(', ')}`
+  const ratios = workloads.map((name) => rate(comparison, name, target) / rate(comparison, name, reference))
+  return goalWith(
     goal,
-    names.map((name, index) => `${name} ${(ratios[index] as number).toFixed(2)}`).join(', '),
-    ratios.some(Number.isNaN) ? null : ratios.every((ratio) => ratio >= least),
+    workloads.map((name, index) => `${name} ${(ratios[index] as number).toFixed(2)}`).join(', '),
+    ratios.some(Number.isNaN) ? null : ratios.every((ratio) => ratio >= minimum),
   )
 }
 
-function lengthOfSeries(outcome: Outcome): Goal {
-  const ratio = rate(outcome, 'W4m', 'REST cold') / rate(outcome, 'W4', 'REST cold')
+function longestToMediumSeries(comparison: ComparisonResult): Goal {
+  const ratio = rate(comparison, 'W4m', 'REST cold') / rate(comparison, 'W4', 'REST cold')
   const isReached = Number.isNaN(ratio) ? null : ratio <= 1.5
-  return judged('W4: at most 1.5 times the time of a middling series for the longest', ratio.toFixed(2), isReached)
-}
-
-function ratioOfSeries(outcome: Outcome): Goal {
-  const ratio = rate(outcome, 'W4', 'REST cold') / rate(outcome, 'W1', 'bare')
-  const isReached = Number.isNaN(ratio) ? null : ratio >= 0.2
-  return judged('W4: at least 0.2 of the requests a second that bare has on W1', ratio.toFixed(2), isReached)
-}
-
-function statementsOfLists({ statements, statementsOfOne }: Measured): Goal {
-  const ofFifty = statements.get('GraphQL cold')?.get('W2') ?? NaN
-  return judged(
-    `statements: the same number for 1 vault and for 50, at most ${maxStatements} for W2`,
-    `${statementsOfOne} and ${ofFifty}`,
-    statementsOfOne === ofFifty && ofFifty <= maxStatements,
+  return goalWith(
+    'W4: the longest series takes at most 1.5 times the time of a medium one',
+    ratio.toFixed(2),
+    isReached,
   )
 }
 
-function memory(outcome: Outcome): Goal {
-  const ways = ['REST cold', 'GraphQL cold', 'REST hot', 'GraphQL hot']
-  const figures = [...outcome.values()].flatMap((byName) => ways.map((way) => byName.get(way)?.megabytes ?? NaN))
-  const most = Math.max(...figures.filter((figure) => !Number.isNaN(figure)))
-  const isReached = Number.isFinite(most) ? most < maxMegabytes : null
-  return judged(`memory under load, on PostgreSQL: below ${maxMegabytes} MB`, `${most.toFixed(0)} MB`, isReached)
+function longestSeriesToBare(comparison: ComparisonResult): Goal {
+  const ratio = rate(comparison, 'W4', 'REST cold') / rate(comparison, 'W1', 'bare')
+  const isReached = Number.isNaN(ratio) ? null : ratio >= 0.2
+  return goalWith('W4: at least 0.2 of the requests a second of bare on W1', ratio.toFixed(2), isReached)
 }
 
-function rate(outcome: Outcome, workload: string, contestant: string): number {
-  return outcome.get(workload)?.get(contestant)?.requestsASecond ?? NaN
+function statementsPerList({ statements, statementsForOneVault }: SpeedResult): Goal {
+  const forFifty = statements.get('GraphQL cold')?.get('W2') ?? NaN
+  return goalWith(
+    `statements: the same number for 1 vault and for 50, at most ${maxStatements} for W2`,
+    `${statementsForOneVault} and ${forFifty}`,
+    statementsForOneVault === forFifty && forFifty <= maxStatements,
+  )
 }
 
-function judged(goal: string, figure: string, isReached: boolean | null): Goal {
-  return { goal, figure: isReached === null ? 'not measured' : figure, isReached }
+function memory(comparison: ComparisonResult): Goal {
+  const targets = ['REST cold', 'GraphQL cold', 'REST hot', 'GraphQL hot']
+  const all = [...comparison.values()].flatMap((byTarget) =>
+    targets.map((target) => byTarget.get(target)?.megabytes ?? NaN),
+  )
+  const maximum = Math.max(...all.filter((megabytes) => !Number.isNaN(megabytes)))
+  const isReached = Number.isFinite(maximum) ? maximum < maxMegabytes : null
+  return goalWith(`memory under load, on PostgreSQL: below ${maxMegabytes} MB`, `${maximum.toFixed(0)} MB`, isReached)
+}
+
+/** Returns requests a second; NaN where they were not measured. */
+function rate(comparison: ComparisonResult, workload: string, target: string): number {
+  return comparison.get(workload)?.get(target)?.requestsPerSecond ?? NaN
+}
+
+function goalWith(goal: string, measured: string, isReached: boolean | null): Goal {
+  return { goal, measured: isReached === null ? 'not measured' : measured, isReached }
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 
-/** A request as the load sends it, again and again. */
-export interface Exchange {
+/** A request of a workload. */
+export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: string
@@ -13,56 +13,57 @@ export interface LoadOptions {
   readonly seconds: number
 }
 
-/** Result of a load: a latency for each answer, in milliseconds. */
+/** Number of responses, and percentiles of their latency in milliseconds. */
 export interface LoadResult {
-  readonly answers: number
+  readonly responses: number
+  /** Elapsed time, until the last response. */
   readonly seconds: number
   readonly p50: number
   readonly p99: number
 }
 
 /**
- * Asks from several connections at once, each for one thing at a time, in turn through the exchanges. It reads only as
- * much of an answer as tells where it ends, so that what is measured is the other side.
- * @throws where an answer's status is not 200
+ * Sends the requests in turn, repeatedly, over several keep-alive connections without pipelining. It parses only the end
+ * of each response, so that its own CPU time affects the measurement little.
+ * @throws {Error} for a response with a status other than 200
  */
-export async function load(exchanges: readonly Exchange[], options: LoadOptions): Promise<LoadResult> {
-  const requests = exchanges.map((exchange) => bytesOf(exchange, options.port))
+export async function generateLoad(requests: readonly HttpRequest[], options: LoadOptions): Promise<LoadResult> {
+  const encoded = requests.map((request) => encode(request, options.port))
   const latencies: number[] = []
   const begun = performance.now()
   const until = begun + options.seconds * 1000
   let sent = 0
-  const next = (): Buffer | null => (performance.now() < until ? (requests[sent++ % requests.length] ?? null) : null)
-  await Promise.all(Array.from({ length: options.connections }, () => ask(options.port, next, latencies)))
+  const next = (): Buffer | null => (performance.now() < until ? (encoded[sent++ % encoded.length] ?? null) : null)
+  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options.port, next, latencies)))
   const seconds = (performance.now() - begun) / 1000
   latencies.sort((a, b) => a - b)
   const quantile = (share: number): number => latencies[Math.floor((latencies.length - 1) * share)] ?? NaN
-  return { answers: latencies.length, seconds, p50: quantile(0.5), p99: quantile(0.99) }
+  return { responses: latencies.length, seconds, p50: quantile(0.5), p99: quantile(0.99) }
 }
 
-function bytesOf({ method, path, body }: Exchange, port: number): Buffer {
+function encode({ method, path, body }: HttpRequest, port: number): Buffer {
   const lines = [`${method} ${path} HTTP/1.1`, `host: 127.0.0.1:${port}`, 'accept: application/json']
   if (body !== undefined) lines.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`)
 }
 
-/** One connection: sends what comes next as soon as the answer to the last is whole. */
-function ask(port: number, next: () => Buffer | null, latencies: number[]): Promise<void> {
+/** Opens a connection, and sends the next request as soon as the response to the last one is complete, until there is none. */
+function runConnection(port: number, next: () => Buffer | null, latencies: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1').setNoDelay(true)
-    let answer = new AnswerReader()
+    let response = new ResponseReader()
     let sentAt = 0
     const send = (): void => {
       const request = next()
       if (request === null) return void socket.destroy()
-      answer = new AnswerReader()
+      response = new ResponseReader()
       sentAt = performance.now()
       socket.write(request)
     }
     socket.on('connect', send).on('error', reject).on('close', resolve)
     socket.on('data', (chunk: Buffer) => {
       try {
-        if (!answer.isWhole(chunk)) return
+        if (!response.isComplete(chunk)) return
         latencies.push(performance.now() - sentAt)
         send()
       } catch (error) {
@@ -76,30 +77,34 @@ function ask(port: number, next: () => Buffer | null, latencies: number[]): Prom
 const headEnd = Buffer.from('\r\n\r\n')
 const lastChunk = '\r\n0\r\n\r\n'
 
-/** Tells where an answer ends: by its length, or by its last chunk. */
-class AnswerReader {
+/** Finds the end of one response: by its content-length, or by the last chunk of the chunked transfer coding. */
+class ResponseReader {
   #head: Buffer | null = Buffer.alloc(0)
-  #missing: number | null = null
+  #missingBytes: number | null = null
   #tail = ''
 
-  isWhole(chunk: Buffer): boolean {
-    if (this.#head === null) return this.#isBodyWhole(chunk)
+  /**
+   * Takes the next chunk, and returns whether it ends the response.
+   * @throws {Error} if the status is not 200
+   */
+  isComplete(chunk: Buffer): boolean {
+    if (this.#head === null) return this.#isBodyComplete(chunk)
     this.#head = Buffer.concat([this.#head, chunk])
     const end = this.#head.indexOf(headEnd)
     if (end < 0) return false
     const head = this.#head.toString('latin1', 0, end)
-    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`Not answered with 200: ${this.#head.toString('latin1')}`)
+    if (!head.startsWith('HTTP/1.1 200')) throw new Error(`Not status 200: ${this.#head.toString('latin1')}`)
     const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-    this.#missing = length === undefined ? null : Number(length)
+    this.#missingBytes = length === undefined ? null : Number(length)
     const body = this.#head.subarray(end + headEnd.length - 2)
     this.#head = null
-    // The line's end before the body stands for the one before the first chunk.
-    if (this.#missing !== null) this.#missing += 2
-    return this.#isBodyWhole(body)
+    // The body is taken with the line end before it: `lastChunk` begins with the line end of the chunk before.
+    if (this.#missingBytes !== null) this.#missingBytes += 2
+    return this.#isBodyComplete(body)
   }
 
-  #isBodyWhole(chunk: Buffer): boolean {
-    if (this.#missing !== null) return (this.#missing -= chunk.length) <= 0
+  #isBodyComplete(chunk: Buffer): boolean {
+    if (this.#missingBytes !== null) return (this.#missingBytes -= chunk.length) <= 0
     this.#tail = (this.#tail + chunk.toString('latin1', Math.max(0, chunk.length - lastChunk.length))).slice(
       -lastChunk.length,
     )

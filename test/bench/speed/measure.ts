@@ -1,131 +1,160 @@
 import path from 'node:path'
-import { checkAnswers } from './answers.ts'
-import { contest, type Contestant, median } from './contest.ts'
-import { liveFeed } from './feed.ts'
-import { machine } from './figures.ts'
-import type { Measured } from './goals.ts'
-import type { Options } from './options.ts'
+import { startBackgroundFeed } from './background-feed.ts'
+import { checkAnswers } from './check-answers.ts'
+import { type BenchmarkTarget, compareTargets, type ComparisonResult, median } from './comparison.ts'
+import type { SpeedResult } from './goals.ts'
+import type { SpeedOptions } from './options.ts'
 import { dropPostgreSql, preparePGlite, preparePostgreSql, type PreparedPostgreSql } from './prepare.ts'
-import type { Setting } from './report.ts'
+import { describeMachine } from './process-usage.ts'
+import type { RunDescription } from './report.ts'
 import { measureStatements } from './statements.ts'
-import { answerOf, bare, constant, gateway, postgraphile, type Program, start, type System } from './systems.ts'
-import { askedBy, first, workloads } from './workloads.ts'
+import {
+  bareProgram,
+  constantProgram,
+  fetchText,
+  gatewayProgram,
+  postgraphileProgram,
+  type Program,
+  startSystem,
+  type System,
+} from './systems.ts'
+import { readinessRequest, requestBy, workloads } from './workloads.ts'
 import { vaultAddress, type WorldSize } from './world.ts'
 
 const starts = 3
 const cacheMegabytes = 32
 
-const cold = (url: string): Program => gateway({ DATABASE_URL: url, CACHE_MEGABYTES: '0' }, first('rest'))
+const coldProgram = (url: string): Program =>
+  gatewayProgram({ DATABASE_URL: url, CACHE_MEGABYTES: '0' }, readinessRequest('rest'))
 
-/** Builds the worlds, starts everything, and measures it. */
+/**
+ * Builds the worlds, starts all systems, and measures them.
+ * @param folder for the data directory of PGlite
+ */
 export async function measureSpeed(
-  options: Options,
+  options: SpeedOptions,
   folder: string,
-): Promise<{ measured: Measured; setting: Setting }> {
+): Promise<{ result: SpeedResult; run: RunDescription }> {
   const world = await preparePostgreSql(options.server, options.size, options.isKept)
   const dataDir = path.join(folder, 'data')
   if (!options.without.has('pglite')) await preparePGlite(dataDir, options.pgliteSize)
   const statements = await measureStatements(world.url, options)
-  const firstAnswerSeconds = await medianStart(world.url)
-  const outcome = await runContest(options, world, dataDir)
+  const firstAnswerSeconds = await medianStartSeconds(world.url)
+  const comparison = await runComparison(options, world, dataDir)
   if (!options.isKept) await dropPostgreSql(options.server, options.size)
-  return { measured: { outcome, ...statements, firstAnswerSeconds }, setting: settingOf(options, world.version) }
+  return { result: { comparison, ...statements, firstAnswerSeconds }, run: describeRun(options, world.version) }
 }
 
-async function runContest(options: Options, world: PreparedPostgreSql, dataDir: string): Promise<Measured['outcome']> {
+async function runComparison(
+  options: SpeedOptions,
+  world: PreparedPostgreSql,
+  dataDir: string,
+): Promise<ComparisonResult> {
   const { size, pgliteSize, without } = options
   const running: System[] = []
   const run = async (program: Program): Promise<System> => {
-    const system = await start(program)
+    const system = await startSystem(program)
     running.push(system)
     return system
   }
-  const feed = liveFeed(world.url, size.vaults, world.newest)
+  const feed = startBackgroundFeed(world.url, size.vaults, world.newest)
   try {
-    const contestants = await onPostgreSql(options, world, run)
+    const targets = await postgresqlTargets(options, world, run)
     if (!without.has('pglite')) {
-      const system = await run(gateway({ DATA_DIR: dataDir, CACHE_MEGABYTES: '0' }, first('rest')))
-      contestants.push(...bothWays('cold, PGlite', system, pgliteSize))
+      const system = await run(gatewayProgram({ DATA_DIR: dataDir, CACHE_MEGABYTES: '0' }, readinessRequest('rest')))
+      targets.push(...restAndGraphql('cold, PGlite', system, pgliteSize))
     }
-    await checkAnswers(contestants)
-    const onRound = (round: number): void => console.log(`Round ${round} of ${options.rounds} is over`)
-    return await contest(contestants, { ...options, feed, onRound })
+    await checkAnswers(targets)
+    const onRound = (round: number): void => console.log(`Finished round ${round} of ${options.rounds}`)
+    return await compareTargets(targets, { ...options, feed, onRound })
   } finally {
     await feed.close()
     for (const system of running) await system.close()
   }
 }
 
-async function onPostgreSql(
-  { size, without }: Options,
+async function postgresqlTargets(
+  { size, without }: SpeedOptions,
   { url }: PreparedPostgreSql,
   run: (program: Program) => Promise<System>,
-): Promise<Contestant[]> {
-  const one = (name: string, system: System, asked: Contestant['asked'], isFed = false): Contestant => {
-    return { name, system, size, asked, isFed }
-  }
-  const coldSystem = await run(cold(url))
-  const hotSystem = await run(gateway({ DATABASE_URL: url, CACHE_MEGABYTES: String(cacheMegabytes) }, first('rest')))
-  const fixed = await run(constant(await bodiesOf(coldSystem), { method: 'GET', path: '/W1-rest' }))
-  const contestants = [
-    one('bare', await run(bare(url, first('bare'))), askedBy('bare')),
-    // What it is compared with is measured under the feed, which takes its part of the processors.
-    one('constant REST', fixed, constantly('rest'), true),
-    one('constant GraphQL', fixed, constantly('graphql'), true),
-    ...bothWays('cold', coldSystem, size),
-    ...bothWays('hot', hotSystem, size).map((contestant) => ({ ...contestant, isFed: true })),
+): Promise<BenchmarkTarget[]> {
+  const target = (
+    name: string,
+    system: System,
+    requestFor: BenchmarkTarget['requestFor'],
+    isFed = false,
+  ): BenchmarkTarget => ({ name, system, size, requestFor, isFed })
+  const cold = await run(coldProgram(url))
+  const hotEnv = { DATABASE_URL: url, CACHE_MEGABYTES: String(cacheMegabytes) }
+  const hot = await run(gatewayProgram(hotEnv, readinessRequest('rest')))
+  const constant = await run(constantProgram(await responseBodies(cold), { method: 'GET', path: '/W1-rest' }))
+  const targets = [
+    target('bare', await run(bareProgram(url, readinessRequest('bare'))), requestBy('bare')),
+    // Measured during the feed, as the hot gateway that it is compared with: the ingester uses CPU time too.
+    target('constant REST', constant, requestToConstant('rest'), true),
+    target('constant GraphQL', constant, requestToConstant('graphql'), true),
+    ...restAndGraphql('cold', cold, size),
+    ...restAndGraphql('hot', hot, size).map((each) => ({ ...each, isFed: true })),
   ]
-  if (without.has('postgraphile')) return contestants
-  const peer = await run(await postgraphile(url, first('postgraphile')))
-  return [...contestants, one('PostGraphile', peer, askedBy('postgraphile'))]
+  if (without.has('postgraphile')) return targets
+  const postgraphile = await run(await postgraphileProgram(url, readinessRequest('postgraphile')))
+  return [...targets, target('PostGraphile', postgraphile, requestBy('postgraphile'))]
 }
 
-function bothWays(how: string, system: System, size: WorldSize): Contestant[] {
-  const ways = { REST: askedBy('rest'), GraphQL: askedBy('graphql') }
-  return Object.entries(ways).map(([name, asked]) => ({ name: `${name} ${how}`, system, size, asked, isFed: false }))
+/** Returns a gateway as two targets, one for each of its protocols. */
+function restAndGraphql(label: string, system: System, size: WorldSize): BenchmarkTarget[] {
+  const protocols = { REST: requestBy('rest'), GraphQL: requestBy('graphql') }
+  return Object.entries(protocols).map(([protocol, requestFor]) => ({
+    name: `${protocol} ${label}`,
+    system,
+    size,
+    requestFor,
+    isFed: false,
+  }))
 }
 
-/** The gateway's own answers, for the constant handler. */
-async function bodiesOf({ port }: System): Promise<Record<string, string>> {
+/** Fetches the gateway's response bodies of all workloads, by workload and protocol, for the constant handler. */
+async function responseBodies({ port }: System): Promise<Record<string, string>> {
   const bodies: Record<string, string> = {}
   for (const { name, ways } of workloads) {
-    for (const way of ['rest', 'graphql'] as const) {
-      const exchange = ways[way]?.(vaultAddress(1))
-      if (exchange !== undefined) bodies[`${name}-${way}`] = await answerOf(port, exchange)
+    for (const protocol of ['rest', 'graphql'] as const) {
+      const request = ways[protocol]?.(vaultAddress(1))
+      if (request !== undefined) bodies[`${name}-${protocol}`] = await fetchText(port, request)
     }
   }
   return bodies
 }
 
-/** Asks the constant handler for what the gateway answers, with the same body of the request. */
-function constantly(way: 'rest' | 'graphql'): Contestant['asked'] {
+/** Returns the requests of the constant handler: the gateway's, with the path of the ready-made body. */
+function requestToConstant(protocol: 'rest' | 'graphql'): BenchmarkTarget['requestFor'] {
   return ({ name, ways }) => {
-    const asked = ways[way]
-    return asked === undefined ? null : (address) => ({ ...asked(address), path: `/${name}-${way}` })
+    const build = ways[protocol]
+    return build === undefined ? null : (address) => ({ ...build(address), path: `/${name}-${protocol}` })
   }
 }
 
-async function medianStart(url: string): Promise<number> {
+/** Starts the gateway several times, and returns the median time to its first answer. */
+async function medianStartSeconds(url: string): Promise<number> {
   const seconds: number[] = []
   for (let index = 0; index < starts; index++) {
-    const system = await start(cold(url))
+    const system = await startSystem(coldProgram(url))
     seconds.push(system.firstAnswerSeconds)
     await system.close()
   }
   return median(seconds)
 }
 
-function settingOf({ size, pgliteSize, without, ...options }: Options, version: string): Setting {
+function describeRun({ size, pgliteSize, without, ...options }: SpeedOptions, version: string): RunDescription {
   const { vaults, longSeries, longPoints, middlePoints, points, ledgerRows } = size
-  const ofPGlite = without.has('pglite')
+  const pglite = without.has('pglite')
     ? ''
     : ` PGlite's world has ${pgliteSize.vaults} vaults, ${pgliteSize.longSeries} of them with the longest series.`
   return {
     ...options,
     date: new Date().toISOString().slice(0, 10),
-    machine: machine(version),
+    machine: describeMachine(version),
     world:
       `${vaults} vaults, ${longPoints} equity points on ${longSeries} of them, ${middlePoints} on ${longSeries} and ` +
-      `${points} on the rest, ${ledgerRows} ledger rows each.${ofPGlite}`,
+      `${points} on the rest, ${ledgerRows} ledger rows each.${pglite}`,
   }
 }

@@ -1,45 +1,51 @@
 import { parseArgs } from 'node:util'
-import { statedSize, type WorldSize } from './world.ts'
+import { defaultSize, type WorldSize } from './world.ts'
 
-export interface Options {
-  /** Address of the PostgreSQL server. */
+/** Options of `npm run bench`. */
+export interface SpeedOptions {
+  /** Address of a PostgreSQL server on which databases may be created. */
   readonly server: string
   readonly size: WorldSize
-  /** The embedded database's world: a tenth of the vaults and one in fifty of the long series, since it takes longer to fill. */
+  /** Size of PGlite's world: a tenth of the vaults and a fiftieth of the long series, since PGlite takes longer to fill. */
   readonly pgliteSize: WorldSize
   readonly rounds: number
+  /** Duration of one measurement. */
   readonly seconds: number
   readonly connections: number
-  /** Contestants that are left out: postgraphile, pglite. */
+  /** Targets to leave out: postgraphile, pglite. */
   readonly without: ReadonlySet<string>
-  /** Whether the world stays for the next run, and one that stayed serves this one. */
+  /** Whether to use the database that an earlier run has kept, if there is one, and to keep it for the next. */
   readonly isKept: boolean
-  /** Whether this is the run whose figures the README tells. */
-  readonly isStated: boolean
+  /** Whether all options that affect the measurements have their defaults: the results of such a run are written to the README. */
+  readonly hasDefaults: boolean
 }
 
 const defaults: Readonly<Record<string, number>> = {
-  vaults: statedSize.vaults,
-  'long-series': statedSize.longSeries,
-  'long-points': statedSize.longPoints,
-  'middle-points': statedSize.middlePoints,
-  points: statedSize.points,
-  'ledger-rows': statedSize.ledgerRows,
+  vaults: defaultSize.vaults,
+  'long-series': defaultSize.longSeries,
+  'long-points': defaultSize.longPoints,
+  'middle-points': defaultSize.middlePoints,
+  points: defaultSize.points,
+  'ledger-rows': defaultSize.ledgerRows,
   rounds: 5,
   seconds: 2,
   connections: 32,
 }
 
 const usage = `npm run bench -- [options]
-  BENCH_DATABASE_URL  postgres://user:password@host:port/postgres, of a server where it may create a database
+  BENCH_DATABASE_URL  postgres://user:password@host:port/postgres, of a server on which it may create databases
   ${Object.entries(defaults)
     .map(([name, value]) => `--${name} ${value}`)
     .join('\n  ')}
   --without postgraphile,pglite
-  --keep  leave the world for the next run, and use the one that was left`
+  --keep  keep the world for the next run, and use the one that an earlier run has kept`
 
-/** @returns what to do, or what is wrong with what was asked for */
-export function readOptions(args: readonly string[], server: string | undefined): Options | string {
+/**
+ * Parses the command line.
+ * @param server value of BENCH_DATABASE_URL
+ * @returns the options; for `--help` or an error, the text to print
+ */
+export function readOptions(args: readonly string[], server: string | undefined): SpeedOptions | string {
   const numbers = Object.fromEntries(Object.keys(defaults).map((name) => [name, { type: 'string' as const }]))
   const options = {
     ...numbers,
@@ -54,10 +60,10 @@ export function readOptions(args: readonly string[], server: string | undefined)
     return `${(error as Error).message}\n\n${usage}`
   }
   if (values['help'] === true) return usage
-  const wrong = Object.keys(defaults).find((name) => !(Number(values[name] ?? defaults[name]) > 0))
-  if (wrong !== undefined) return `--${wrong} is ${String(values[wrong])}, not a number above 0\n\n${usage}`
+  const invalid = Object.keys(defaults).find((name) => !(Number(values[name] ?? defaults[name]) > 0))
+  if (invalid !== undefined) return `--${invalid} is ${String(values[invalid])}, not a number above 0\n\n${usage}`
   if (server === undefined || server === '') {
-    return `The bench needs a PostgreSQL: set BENCH_DATABASE_URL to the address of a server.\n\n${usage}`
+    return `The benchmark needs PostgreSQL: set BENCH_DATABASE_URL to the address of a server.\n\n${usage}`
   }
   const number = (name: string): number => Number(values[name] ?? defaults[name])
   const size: WorldSize = {
@@ -78,6 +84,6 @@ export function readOptions(args: readonly string[], server: string | undefined)
     connections: number('connections'),
     without: new Set(typeof values['without'] === 'string' ? values['without'].split(',') : []),
     isKept: values['keep'] === true,
-    isStated: measuring.length === 0,
+    hasDefaults: measuring.length === 0,
   }
 }

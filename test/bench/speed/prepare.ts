@@ -4,22 +4,24 @@ import pg from 'pg'
 import { openDatabase } from '../../../src/database/open.ts'
 import { buildWorld, type RunSql, type WorldSize } from './world.ts'
 
-/** A PostgreSQL database with a world in it. */
+/** A PostgreSQL database that contains a world. */
 export interface PreparedPostgreSql {
   readonly url: string
+  /** Version of the server, such as 15.20. */
   readonly version: string
-  /** Time of the world's newest fact. */
+  /** Unix seconds of the world's newest fact. */
   readonly newest: number
 }
 
 /**
- * Builds a world in a database of its own on a server, named after the world's size.
- * @param isKept whether one that an earlier run has left there serves
+ * Creates a database, named after the world's size, on a server, and builds a world in it. `bench:commits` imports this
+ * function from checkouts of other commits: its name and parameters stay.
+ * @param isKept whether to use the database if an earlier run has kept it
  */
 export async function preparePostgreSql(server: string, size: WorldSize, isKept: boolean): Promise<PreparedPostgreSql> {
   const name = databaseName(size)
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).toString()
-  const isThere = await withClient(server, async (client) => {
+  const exists = await withClient(server, async (client) => {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
     if (isKept && rowCount === 1) return true
     await client.query(`drop database if exists ${name} with (force)`)
@@ -28,7 +30,7 @@ export async function preparePostgreSql(server: string, size: WorldSize, isKept:
   })
   await (await openDatabase({ engine: 'postgresql', url, connections: 2 })).close()
   return withClient(url, async (client) => {
-    if (!isThere) await timed('Building the world on PostgreSQL', () => buildWorld((sql) => client.query(sql), size))
+    if (!exists) await timed('Building the world on PostgreSQL', () => buildWorld((sql) => client.query(sql), size))
     const { rows } = await client.query<{ version: string; newest: string }>(
       `select current_setting('server_version') as version, (select max(updated_at) from vault) as newest`,
     )
@@ -36,11 +38,12 @@ export async function preparePostgreSql(server: string, size: WorldSize, isKept:
   })
 }
 
+/** Drops the database of a world of this size. */
 export async function dropPostgreSql(server: string, size: WorldSize): Promise<void> {
   await withClient(server, (client) => client.query(`drop database ${databaseName(size)} with (force)`))
 }
 
-/** Builds a world in a folder of the embedded database. */
+/** Builds a world in a data directory of PGlite. */
 export async function preparePGlite(dataDir: string, size: WorldSize): Promise<void> {
   await (await openDatabase({ engine: 'pglite', dataDir })).close()
   const pglite = await PGlite.create(path.join(dataDir, 'pglite'))
@@ -63,9 +66,10 @@ async function withClient<Result>(url: string, work: (client: pg.Client) => Prom
   }
 }
 
-async function timed(what: string, work: () => Promise<void>): Promise<void> {
+/** Runs some work, and prints the seconds that it took. */
+async function timed(label: string, work: () => Promise<void>): Promise<void> {
   const begun = performance.now()
-  process.stdout.write(`${what}: `)
+  process.stdout.write(`${label}: `)
   await work()
   console.log(`${((performance.now() - begun) / 1000).toFixed(1)} s`)
 }

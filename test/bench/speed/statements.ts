@@ -1,59 +1,69 @@
-import { type CountingWay, countStatements } from './counting-way.ts'
-import type { Measured } from './goals.ts'
-import type { Exchange } from './load.ts'
-import { answerOf, bare, gateway, postgraphile, type Program, start, type System } from './systems.ts'
-import { first, vaultList, type Ways, workloads } from './workloads.ts'
+import { type CountingProxy, startCountingProxy } from './counting-proxy.ts'
+import type { SpeedResult } from './goals.ts'
+import type { HttpRequest } from './load.ts'
+import {
+  bareProgram,
+  fetchText,
+  gatewayProgram,
+  postgraphileProgram,
+  type Program,
+  startSystem,
+  type System,
+} from './systems.ts'
+import { type Protocol, readinessRequest, vaultList, workloads } from './workloads.ts'
 import { vaultAddress } from './world.ts'
 
-const times = 3
+const repetitions = 3
 
-type Statements = Pick<Measured, 'statements' | 'statementsOfOne'>
+type StatementCounts = Pick<SpeedResult, 'statements' | 'statementsForOneVault'>
 
-/** Statements that a request takes, of each system that sends any, when it has answered the same once before. */
+/** Counts the statements of a request, for each system and workload, when the same request was answered once before. */
 export async function measureStatements(
   url: string,
   { without }: { without: ReadonlySet<string> },
-): Promise<Statements> {
-  const way = await countStatements(url)
+): Promise<StatementCounts> {
+  const proxy = await startCountingProxy(url)
   const statements = new Map<string, ReadonlyMap<string, number>>()
-  const own = await start(gateway({ DATABASE_URL: way.url, CACHE_MEGABYTES: '0' }, first('rest')))
-  statements.set('REST cold', await countAll(way, own, 'rest'))
-  statements.set('GraphQL cold', await countAll(way, own, 'graphql'))
-  const statementsOfOne = await count(way, own, vaultList(1))
-  await own.close()
-  statements.set('bare', await countOf(way, bare(way.url, first('bare')), 'bare'))
+  const gateway = await startSystem(
+    gatewayProgram({ DATABASE_URL: proxy.url, CACHE_MEGABYTES: '0' }, readinessRequest('rest')),
+  )
+  statements.set('REST cold', await countWorkloads(proxy, gateway, 'rest'))
+  statements.set('GraphQL cold', await countWorkloads(proxy, gateway, 'graphql'))
+  const statementsForOneVault = await countStatements(proxy, gateway, vaultList(1))
+  await gateway.close()
+  statements.set('bare', await startAndCount(proxy, bareProgram(proxy.url, readinessRequest('bare')), 'bare'))
   if (!without.has('postgraphile')) {
-    const peer = await postgraphile(way.url, first('postgraphile'))
-    statements.set('PostGraphile', await countOf(way, peer, 'postgraphile'))
+    const program = await postgraphileProgram(proxy.url, readinessRequest('postgraphile'))
+    statements.set('PostGraphile', await startAndCount(proxy, program, 'postgraphile'))
   }
-  await way.close()
-  return { statements, statementsOfOne }
+  await proxy.close()
+  return { statements, statementsForOneVault }
 }
 
-async function countOf(way: CountingWay, program: Program, asked: keyof Ways): Promise<Map<string, number>> {
-  const system = await start(program)
-  const counts = await countAll(way, system, asked)
+async function startAndCount(proxy: CountingProxy, program: Program, protocol: Protocol): Promise<Map<string, number>> {
+  const system = await startSystem(program)
+  const counts = await countWorkloads(proxy, system, protocol)
   await system.close()
   return counts
 }
 
-async function countAll(way: CountingWay, system: System, asked: keyof Ways): Promise<Map<string, number>> {
+async function countWorkloads(proxy: CountingProxy, system: System, protocol: Protocol): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const { name, ways } of workloads) {
-    const exchange = ways[asked]?.(vaultAddress(1))
-    if (exchange !== undefined) counts.set(name, await count(way, system, exchange))
+    const request = ways[protocol]?.(vaultAddress(1))
+    if (request !== undefined) counts.set(name, await countStatements(proxy, system, request))
   }
   return counts
 }
 
-/** The least of a few times: what a system asks by itself, now and then, is no part of an answer. */
-async function count(way: CountingWay, { port }: System, exchange: Exchange): Promise<number> {
-  await answerOf(port, exchange)
+/** Returns the minimum of several repetitions: a system may send statements of its own in between. */
+async function countStatements(proxy: CountingProxy, { port }: System, request: HttpRequest): Promise<number> {
+  await fetchText(port, request)
   const counts: number[] = []
-  for (let time = 0; time < times; time++) {
-    way.take()
-    await answerOf(port, exchange)
-    counts.push(way.take())
+  for (let repetition = 0; repetition < repetitions; repetition++) {
+    proxy.takeCount()
+    await fetchText(port, request)
+    counts.push(proxy.takeCount())
   }
   return Math.min(...counts)
 }

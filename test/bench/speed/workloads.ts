@@ -5,45 +5,51 @@ import {
   StrategiesDocument,
   UniverseDocument,
 } from '../../../src/rest/documents.generated.ts'
-import type { Exchange } from './load.ts'
+import type { HttpRequest } from './load.ts'
 import { vaultAddress, type WorldSize } from './world.ts'
 
-/** How the same thing is asked for: a system speaks one of these, the gateway the first two. */
-export interface Ways {
-  readonly rest?: (address: string) => Exchange
-  readonly graphql: (address: string) => Exchange
-  readonly postgraphile?: (address: string) => Exchange
-  /** The one statement's answer. */
-  readonly bare?: (address: string) => Exchange
+/** Builds a request for the vault with an address. */
+export type RequestBuilder = (address: string) => HttpRequest
+
+/** Equivalent requests of one workload by protocol. The gateway supports the first two, each other system one. */
+export interface RequestBuilders {
+  readonly rest?: RequestBuilder
+  readonly graphql: RequestBuilder
+  readonly postgraphile?: RequestBuilder
+  readonly bare?: RequestBuilder
 }
+
+export type Protocol = keyof RequestBuilders
 
 export interface Workload {
   readonly name: string
-  readonly what: string
-  /** Numbers of the vaults it asks about in turn: first, and how many. */
+  readonly description: string
+  /** Range of the vaults that the requests name in turn: the number of the first one, and how many they are. */
   readonly vaults: (size: WorldSize) => readonly [first: number, count: number]
-  readonly ways: Ways
+  /** `bench:commits` reads this property from checkouts of other commits: its name stays. */
+  readonly ways: RequestBuilders
 }
 
-/** Enough of them that no two connections ask for the same one at once. */
+/** More than there are connections, so that concurrent requests name different vaults. */
 const maxVaults = 200
 
 const anyVaults = ({ vaults }: WorldSize): [number, number] => [1, Math.min(maxVaults, vaults)]
 
-export function exchangesOf(way: (address: string) => Exchange, workload: Workload, size: WorldSize): Exchange[] {
+/** Returns the requests of a workload, one for each vault of its range. */
+export function requestsOf(build: RequestBuilder, workload: Workload, size: WorldSize): HttpRequest[] {
   const [first, count] = workload.vaults(size)
-  return Array.from({ length: count }, (_, index) => way(vaultAddress(first + index)))
+  return Array.from({ length: count }, (_, index) => build(vaultAddress(first + index)))
 }
 
-const get = (path: string): Exchange => ({ method: 'GET', path })
-const graphql = (query: string, variables: object = {}): Exchange => ({
+const get = (path: string): HttpRequest => ({ method: 'GET', path })
+const graphql = (query: string, variables: object = {}): HttpRequest => ({
   method: 'POST',
   path: '/graphql',
   body: JSON.stringify({ query, variables }),
 })
 
-/** The list of W2 for a number of vaults. */
-export const vaultList = (first: number): Exchange =>
+/** Builds the GraphQL request of W2, for a list of this many vaults. */
+export const vaultList = (first: number): HttpRequest =>
   graphql(
     `
       query Vaults($first: Int!) {
@@ -89,7 +95,7 @@ export const vaultList = (first: number): Exchange =>
     { first },
   )
 
-const oneOf = 'query ($address: String!) { vaultByAddress(address: $address)'
+const vaultByAddress = 'query ($address: String!) { vaultByAddress(address: $address)'
 const positions = `positionsByVaultAddress(orderBy: ORDINAL_ASC) {
   nodes { rowId a b venue feeTier priceLower priceUpper priceCurrent inRange pendingRewardsUsd } }`
 const pairs = 'strategyPairsByStrategyId(orderBy: ORDINAL_ASC) { nodes { a b venues } }'
@@ -97,7 +103,7 @@ const pairs = 'strategyPairsByStrategyId(orderBy: ORDINAL_ASC) { nodes { a b ven
 export const workloads: readonly Workload[] = [
   {
     name: 'W1',
-    what: "a vault's snapshot",
+    description: "a vault's snapshot",
     vaults: anyVaults,
     ways: {
       rest: (address) => get(`/vault/${address}/snapshot`),
@@ -105,7 +111,7 @@ export const workloads: readonly Workload[] = [
       bare: (address) => get(`/W1/${address}`),
       postgraphile: (address) =>
         graphql(
-          `${oneOf} {
+          `${vaultByAddress} {
             address owner status strategyId valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd
             ${positions} feesContributedUsd feesWithdrawnUsd feesTaxedUsd feesHighWaterUsd
             suspensionReason suspendedAt updatedAt } }`,
@@ -115,7 +121,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W2',
-    what: '50 vaults with strategy, pairs and positions',
+    description: '50 vaults with strategy, pairs and positions',
     vaults: () => [1, 1],
     ways: {
       graphql: () => vaultList(50),
@@ -133,7 +139,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W3',
-    what: '100 ledger rows of a type',
+    description: '100 ledger rows of a type',
     vaults: anyVaults,
     ways: {
       rest: (address) => get(`/vault/${address}/events?type=harvest`),
@@ -141,7 +147,7 @@ export const workloads: readonly Workload[] = [
       bare: (address) => get(`/W3/${address}`),
       postgraphile: (address) =>
         graphql(
-          `${oneOf} {
+          `${vaultByAddress} {
             ledgerRowsByVaultAddress(condition: { type: harvest }, orderBy: [BLOCK_DESC, LOG_INDEX_DESC, TX_HASH_DESC], first: 100) {
               nodes { txHash logIndex block ts type amountUsd positionId reason } } } }`,
           { address },
@@ -150,7 +156,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W4',
-    what: '500 equity points of the longest series',
+    description: '500 equity points of the longest series',
     vaults: ({ longSeries }) => [1, longSeries],
     ways: {
       rest: (address) => get(`/vault/${address}/equity`),
@@ -159,7 +165,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W4m',
-    what: '500 equity points of a middling series',
+    description: '500 equity points of a medium series',
     vaults: ({ longSeries }) => [longSeries + 1, longSeries],
     ways: {
       rest: (address) => get(`/vault/${address}/equity`),
@@ -168,7 +174,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W5',
-    what: 'strategies with pairs',
+    description: 'strategies with pairs',
     vaults: () => [1, 1],
     ways: {
       rest: () => get('/strategies'),
@@ -182,7 +188,7 @@ export const workloads: readonly Workload[] = [
   },
   {
     name: 'W6',
-    what: 'the universe',
+    description: 'the universe',
     vaults: () => [1, 1],
     ways: {
       rest: () => get('/universe'),
@@ -206,15 +212,15 @@ export const workloads: readonly Workload[] = [
   },
 ]
 
-/** How one way asks for a workload; null where it has no answer. */
-export const askedBy =
-  (way: keyof Ways) =>
-  (workload: Workload): ((address: string) => Exchange) | null =>
-    workload.ways[way] ?? null
+/** Returns a function that looks up the builder of a workload's request by one protocol; null where that doesn't support it. */
+export const requestBy =
+  (protocol: Protocol) =>
+  (workload: Workload): RequestBuilder | null =>
+    workload.ways[protocol] ?? null
 
-/** The first request to a system, repeated until it answers. */
-export function first(way: keyof Ways): Exchange {
-  const exchange = workloads[0]?.ways[way]?.(vaultAddress(1))
-  if (exchange === undefined) throw new Error(`The first workload can't be asked by ${way}`)
-  return exchange
+/** Builds the request that is sent to a new process until it answers: W1 for the first vault. */
+export function readinessRequest(protocol: Protocol): HttpRequest {
+  const request = workloads[0]?.ways[protocol]?.(vaultAddress(1))
+  if (request === undefined) throw new Error(`The first workload has no request by ${protocol}`)
+  return request
 }

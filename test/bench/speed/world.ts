@@ -9,20 +9,22 @@ import { noFees } from '../../../src/domain/fees.ts'
 import { newVault } from '../../../src/domain/vault.ts'
 import { eventTypes } from '../../../src/domain/ledger.ts'
 
-/** How large a world is; each number says what there is of something. */
+/** Number of vaults and of their rows in a world. */
 export interface WorldSize {
   readonly vaults: number
-  /** Vaults that have the long series, and as many after them that have the middling one. */
+  /** Number of vaults with the long series, and of those after them with the medium one. */
   readonly longSeries: number
+  /** Equity points of a long series, and of a medium one. */
   readonly longPoints: number
   readonly middlePoints: number
-  /** Points of all other vaults. */
+  /** Equity points of each other vault. */
   readonly points: number
+  /** Ledger rows of each vault. */
   readonly ledgerRows: number
 }
 
-/** The size that the figures in the README are of. */
-export const statedSize: WorldSize = {
+/** Default size, of which the README has the results. */
+export const defaultSize: WorldSize = {
   vaults: 2_000,
   longSeries: 50,
   longPoints: 200_000,
@@ -31,7 +33,7 @@ export const statedSize: WorldSize = {
   ledgerRows: 500,
 }
 
-/** Time of the newest point of every vault: 2026-01-01. */
+/** Unix seconds of the newest point of every vault: 2026-01-01. */
 export const worldEnd = 1_767_225_600
 export const minutesApart = 10
 export const strategyCount = 12
@@ -44,15 +46,15 @@ const historyDays = 40
 const symbols = `(array['WETH', 'WBTC', 'cbBTC', 'AAPLx', 'PEPE', 'ARB', 'LINK', 'UNI'])`
 const venues = `array['uniswap-v3', 'aerodrome']`
 
-/** The address of the vault with this number, from 1: of decimal digits alone, so that it is its own checksummed form. */
+/** Returns the address of the vault with a number from 1: of decimal digits only, so that it is its own checksummed form. */
 export function vaultAddress(number: number): string {
   return `0x${String(number).padStart(40, '0')}`
 }
 
-/** Runs one statement of SQL, or several. */
+/** Runs one or more SQL statements. */
 export type RunSql = (sql: string) => Promise<unknown>
 
-/** Fills the read model's empty tables, straight by SQL: the rules that the projector keeps hold of every row. */
+/** Fills the empty tables of the read model by SQL, with rows that satisfy the same invariants as the projector's. */
 export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
   await run(catalogue)
   await run(universe)
@@ -61,35 +63,35 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
   await run(benchmark)
   await run(days)
   await fillStrategyDays(run)
-  for (const [from, to, points] of series(size)) {
-    // By a few vaults at a time, so that no transaction grows large.
-    const together = Math.max(1, Math.floor(1_000_000 / points))
-    for (let first = from; first <= to; first += together)
-      await run(equity(first, Math.min(to, first + together - 1), points))
+  for (const [from, to, points] of seriesLengths(size)) {
+    // In transactions of at most a million points.
+    const vaultsPerStatement = Math.max(1, Math.floor(1_000_000 / points))
+    for (let first = from; first <= to; first += vaultsPerStatement)
+      await run(equity(first, Math.min(to, first + vaultsPerStatement - 1), points))
   }
   await run(history)
   await run(ledger(size))
   await fillPages(run)
   await fillVaultTallies(run)
   await fillLedgerTallies(run)
-  // Else the server would do so by itself, while the systems are measured.
+  // So that autovacuum does not run during the measurements.
   await run('vacuum analyze')
 }
 
-/** Tallies of the vaults, and which have a large owner, as the migration that brought them does for what was stored. */
+/** Fills the tallies of vaults and of their owners by the SQL of the migration that created them. */
 export async function fillVaultTallies(run: RunSql): Promise<void> {
   const sql = await migration('20261122120000_vault_lists')
   await run(sql.slice(sql.indexOf('UPDATE "vault"'), sql.indexOf('DROP INDEX')))
 }
 
-/** Sums of the days of strategies, as the migration that brought them makes them of the days of vaults. */
+/** Fills the days of strategies, which are sums of the days of vaults, by the SQL of the migration that created them. */
 export async function fillStrategyDays(run: RunSql): Promise<void> {
   const sql = await migration('20261122220000_history')
   const from = sql.indexOf('INSERT INTO "strategy_day"')
   await run(sql.slice(from, sql.indexOf(';', from)))
 }
 
-/** Tallies of the ledgers, as the migration that brought them counts what was stored. */
+/** Fills the tallies of ledgers by the SQL of the migration that created them. */
 export async function fillLedgerTallies(run: RunSql): Promise<void> {
   const sql = await migration('20261122130000_ledger_tallies')
   const insert = 'INSERT INTO "ledger_tally"'
@@ -97,7 +99,7 @@ export async function fillLedgerTallies(run: RunSql): Promise<void> {
   await run(sql.slice(sql.indexOf(insert)).replace(insert, columns).replaceAll('"vault_address"', '"vault_id"'))
 }
 
-/** Pages of all series, as the projector makes them of the points. */
+/** Fills the pages of all series by the statements of the projector. */
 async function fillPages(run: RunSql): Promise<void> {
   for (let level = 1; level <= maxPageLevels; level++) {
     const pages = `(point_count - 1) / ${pageBuckets * bucketFan ** level}`
@@ -114,8 +116,14 @@ function migration(name: string): Promise<string> {
   return readFile(path.resolve(import.meta.dirname, '../../../prisma/migrations', name, 'migration.sql'), 'utf8')
 }
 
-/** Which vaults have how many points: first and last number, and points. */
-function series({ vaults, longSeries, longPoints, middlePoints, points }: WorldSize): [number, number, number][] {
+/** Returns ranges of vaults with the number of their points: the number of the first vault, of the last one, and points. */
+function seriesLengths({
+  vaults,
+  longSeries,
+  longPoints,
+  middlePoints,
+  points,
+}: WorldSize): [number, number, number][] {
   const spans: [number, number, number][] = [
     [1, longSeries, longPoints],
     [longSeries + 1, 2 * longSeries, middlePoints],
@@ -129,13 +137,17 @@ function numbers(from: number | string, to: number | string, name: string): stri
 }
 
 const address = (number: string): string => `'0x' || lpad(${number}::text, 40, '0')`
+/** SQL of a vault's capital. */
 const capital = (vault: string): string => `(100000 + ${vault} * 10)::numeric`
 
 const blockOf = (row: string): string => `140000000 + (${row}) * 1800`
 const pointsOf = (vault: string, { longSeries, longPoints, middlePoints, points }: WorldSize): string =>
   `case when ${vault} <= ${longSeries} then ${longPoints} when ${vault} <= ${2 * longSeries} then ${middlePoints} else ${points} end`
 
-/** A vault's value at the point that is so many before its newest: waves and a saw, exact to the micro-dollar. */
+/**
+ * SQL of a vault's value at a point: a sine wave and a sawtooth, in whole micro-dollars.
+ * @param ago number of points from this one to the newest
+ */
 const value = (vault: string, ago: string): string =>
   `round((100000 + ${vault} * 10 + 9000 * sin(${ago} / 900.0 + ${vault}) + (${ago} * 7919 % 1000) / 3.0)::numeric, 6)`
 
@@ -173,7 +185,7 @@ const vaults = (size: WorldSize): string => `
     from ${numbers(1, size.vaults, 'v')}, lateral (select ${value('v', '0')} as worth) valued;
   select setval(pg_get_serial_sequence('vault', 'id'), ${size.vaults})`
 
-/** The second of every fifth vault is out of range. */
+/** Two positions for each vault; the second one of every fifth vault is out of range. */
 const positions = `
   insert into position (vault_id, id, ordinal, a, b, venue, fee_tier, price_lower, price_upper, price_current, tick_lower,
       tick_upper, tick_current, in_range, pending_rewards_usd)
@@ -188,7 +200,7 @@ const benchmark = `
   insert into benchmark_holding (vault_id, symbol, quantity)
     select vault.id, symbol, quantity from vault, (values ('USDC', ${holdings.USDC}), ('WETH', ${holdings.WETH})) held (symbol, quantity)`
 
-/** The newest day that is over. A vault begins its oldest one with nothing. */
+/** The newest complete day, as days since 1970. The value at the start of a vault's oldest day is 0. */
 const newestDay = worldEnd / 86_400 - 1
 const days = `
   insert into vault_day (vault_id, day, start_usd, end_usd, growth)
@@ -196,7 +208,7 @@ const days = `
     from vault, ${numbers(0, historyDays - 1, 'd')};
   update strategy set figures_day = ${newestDay}`
 
-/** The state of a mark that shows positions of this length: what differs from mark to mark is stored in as many bytes. */
+/** Encoded state of a mark, in hexadecimal: all points have the same one, whose length is typical. */
 const pointState = encodePointState({
   ts: worldEnd,
   markedAt: worldEnd,
@@ -209,7 +221,7 @@ const pointState = encodePointState({
   })),
 }).toString('hex')
 
-/** The layout that the positions above have, and what tells that all of a vault's history is kept. */
+/** Layouts of the positions above, and the columns that say that the history of each vault is complete. */
 const history = `
   insert into position_layout (vault_id, ts, positions)
     select vault.id, opened_at, json_agg(json_build_array(held.id, a, b, venue, fee_tier, price_lower::text, price_upper::text,
@@ -225,8 +237,8 @@ const equity = (from: number, to: number, points: number): string => `
       lateral (select ${value('v', 'ago')} as worth) valued`
 
 /**
- * SQL that adds as many harvests, a second and a block apart, before the oldest row of a vault's ledger as make it so long:
- * the oldest first, as facts come, since the order of insertion decides how full the pages of indexes are.
+ * Returns SQL that adds harvests before the oldest row of a vault's ledger, a second and a block apart, until it has this
+ * many rows. The oldest is inserted first, as a feed does: the order of insertion affects how full the pages of indexes are.
  */
 export const lengthenLedger = (vault: number, rows: number): string => `
   insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, position_id, digest)
@@ -235,7 +247,7 @@ export const lengthenLedger = (vault: number, rows: number): string => `
     from (select min(block) as block, min(ts) as ts, count(*) as count from ledger_row where vault_id = ${vault}) oldest,
       generate_series(${rows} - count, 1, -1) r`
 
-/** A deposit, then days of two harvests, a rebalance and a fee. */
+/** A deposit, then repeatedly two harvests, a rebalance and a fee. */
 const ledger = ({ vaults, ledgerRows }: WorldSize): string => `
   insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, position_id, reason, digest)
     select v, decode(md5(v || '-' || r) || md5(r || '-' || v), 'hex'), r % 7, ${blockOf('r')},

@@ -3,25 +3,28 @@ import path from 'node:path'
 import { holdings, vaultAddress } from './world.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
-const vaultsASecond = 20
+const vaultsPerSecond = 20
 
-/** A feed into a PostgreSQL by the project's own ingester, which changes 20 vaults a second while it flows. */
-export interface LiveFeed {
-  flow(): void
+/** An `ingest` process on a PostgreSQL database, which receives 20 marks of different vaults a second until it is paused. */
+export interface BackgroundFeed {
+  resume(): void
   pause(): void
-  /** @throws where the ingester did not take all of it */
+  /** @throws {Error} if the ingester exits with another status than 0 */
   close(): Promise<void>
 }
 
-/** @param newest time of the world's newest fact, which those of the feed come after */
-export function liveFeed(url: string, vaults: number, newest: number): LiveFeed {
+/**
+ * Starts the ingester, paused.
+ * @param newest Unix seconds of the newest fact in the world; those of the feed are later
+ */
+export function startBackgroundFeed(url: string, vaults: number, newest: number): BackgroundFeed {
   const args = ['src/start.mjs', 'ingest', '-']
   const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: url }
   const ingester = spawn(process.execPath, args, { cwd: root, env })
-  let said = ''
+  let stderr = ''
   ingester.stdout.resume()
-  ingester.stderr.setEncoding('utf8').on('data', (words: string) => (said += words))
-  // One that has ended says why by its status.
+  ingester.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  // Writing to an ingester that has ended fails; close() reports its status.
   ingester.stdin.on('error', () => undefined)
   const ended = new Promise<number | null>((resolve) => ingester.once('close', resolve))
   let sent = 0
@@ -31,7 +34,7 @@ export function liveFeed(url: string, vaults: number, newest: number): LiveFeed 
     sent++
   }
   return {
-    flow: () => (timer ??= setInterval(send, 1000 / vaultsASecond)),
+    resume: () => (timer ??= setInterval(send, 1000 / vaultsPerSecond)),
     pause: () => {
       clearInterval(timer)
       timer = undefined
@@ -40,7 +43,7 @@ export function liveFeed(url: string, vaults: number, newest: number): LiveFeed 
       clearInterval(timer)
       ingester.stdin.end()
       const status = await ended
-      if (status !== 0) throw new Error(`The ingester ended with ${String(status)}:\n${said}`)
+      if (status !== 0) throw new Error(`The ingester exited with status ${String(status)}:\n${stderr}`)
     },
   }
 }

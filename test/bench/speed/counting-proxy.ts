@@ -1,19 +1,19 @@
 import { connect, createServer, type AddressInfo } from 'node:net'
 
-/** A way to a PostgreSQL that counts what is sent through it. */
-export interface CountingWay {
-  /** The database's address, by this way. */
+/** A TCP proxy in front of a PostgreSQL server, which counts the statements that pass it. */
+export interface CountingProxy {
+  /** Address of the database by way of the proxy. */
   readonly url: string
-  /** Statements that were run since the last time this was asked. */
-  take(): number
+  /** Returns the number of statements since the last call. */
+  takeCount(): number
   close(): Promise<void>
 }
 
 /**
- * Counts the statements that a system sends, whatever it is made of: the messages of PostgreSQL's protocol that run
- * one.
+ * Starts a proxy that counts the statements of any client: the messages Execute and Query of PostgreSQL's protocol.
+ * @see https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
-export async function countStatements(url: string): Promise<CountingWay> {
+export async function startCountingProxy(url: string): Promise<CountingProxy> {
   const { hostname, port } = new URL(url)
   let count = 0
   const server = createServer((client) => {
@@ -26,10 +26,10 @@ export async function countStatements(url: string): Promise<CountingWay> {
     database.on('error', () => client.destroy()).on('close', () => client.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const there = server.address() as AddressInfo
+  const own = server.address() as AddressInfo
   return {
-    url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(there.port) }).toString(),
-    take: () => {
+    url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(own.port) }).toString(),
+    takeCount: () => {
       const taken = count
       count = 0
       return taken
@@ -38,7 +38,10 @@ export async function countStatements(url: string): Promise<CountingWay> {
   }
 }
 
-/** Tells the type of each message: a byte before its length, but for the first one, which has none. */
+/**
+ * Returns a function that splits chunks into messages, and reports the type of each: the byte before its length. The first
+ * message of a connection has no type.
+ */
 function messageReader(onMessage: (type: string) => void): (chunk: Buffer) => void {
   let unread = Buffer.alloc(0)
   let hasBegun = false
