@@ -1,6 +1,7 @@
 /**
- * Reads vaults from a local node as its chain grows, and prints requests, bytes and seconds for a thousand blocks, the
- * most calls of a mark, and the most requests for logs of one block where bloom filters are full.
+ * Reads vaults from a local node while its chain grows, and prints requests, bytes and seconds per thousand blocks, the
+ * maximum number of calls for a mark, and the maximum number of requests for the logs of one block, also with full bloom
+ * filters.
  *   npm run bench:chain [-- --vaults 200 --pools 20 --blocks 20000 --mark-every 300]
  */
 import { parseArgs } from 'node:util'
@@ -22,43 +23,49 @@ const { values } = parseArgs({
   },
 })
 const [vaultCount, poolCount, blockCount] = [Number(values.vaults), Number(values.pools), Number(values.blocks)]
-/** Blocks between two transactions of somebody. */
+/** Interval, in blocks, of blocks with transactions. */
 const quietBlocks = 100
-const blocksAtOnce = 20
+const maxBlocksPerRequest = 20
 const finality = 2
 /**
- * Blocks that are mined before they are read. The node keeps the state of each block that is to be read, a megabyte for
- * 200 vaults: those of 20,000 blocks would not fit the memory.
+ * Number of blocks that are mined and then read, repeatedly. The node must keep the state of each block until it is read: a
+ * megabyte for 200 vaults, so that those of 20,000 blocks would need too much memory.
  */
 const stepBlocks = 2_000
-/** Blocks in which the vaults are created. */
-const preparingBlocks = 100 + 5 * (vaultCount + poolCount)
+/** Upper limit of the blocks in which pools and vaults are created. */
+const setupBlocks = 100 + 5 * (vaultCount + poolCount)
 
+/** A pool, and its tokens with the amounts of a position, whose ratio is the initial price. */
 interface Pool {
   readonly pair: readonly [readonly [TestToken, bigint], readonly [TestToken, bigint]]
   readonly address: Address
 }
 
+/** A chain with pools and vaults. */
 interface World {
   readonly chain: TestChain
+  /** Returns a chain.json for the node at an address. */
   readonly json: (url: string) => ChainJson
-  /** Mines so many blocks, with a deposit and a swap in some. */
+  /** Mines blocks; each hundredth has a deposit and a swap. */
   readonly grow: (blocks: number) => Promise<void>
 }
 
-/** Requests of one reader. */
-interface Requests {
+/** Measurements of one reader. */
+interface ReaderMeasurement {
+  /** Number of requests by method. */
   readonly byMethod: Record<string, number>
+  /** Bytes of requests and responses, as JSON. */
   readonly bytes: number
   readonly seconds: number
-  /** The most calls at one block in which all vaults are marked and nothing else happens. */
-  readonly callsOfMark: number
+  /** Maximum number of eth_call requests at a block in which all vaults are marked on schedule. */
+  readonly maxCallsPerMark: number
   readonly marks: number
-  /** The most requests for the logs of one block. */
-  readonly logsOfBlock: number
+  /** Maximum number of eth_getLogs requests for one block. */
+  readonly maxLogRequestsPerBlock: number
 }
 
-async function build(chain: TestChain): Promise<World> {
+/** Deploys the protocol, creates pools and vaults, and deposits to each vault. */
+async function buildWorld(chain: TestChain): Promise<World> {
   const protocol = await deployProtocol(chain)
   const pools = await createPools(chain, protocol)
   const vaults: Operator[] = []
@@ -76,8 +83,9 @@ async function build(chain: TestChain): Promise<World> {
       for (const end = mined + blocks; mined < end; mined += quietBlocks) {
         const vault = vaults[(mined / quietBlocks) % vaults.length] as Operator
         await chain.block(vault.deposit(alice, 10n ** 7n), protocol.swap(protocol.usdc, protocol.weth, 10n ** 9n))
-        // A request of the local node must end before its client's timeout.
-        for (let left = quietBlocks - 1; left > 0; left -= blocksAtOnce) await chain.mine(Math.min(left, blocksAtOnce))
+        // Small requests, so that each ends before the timeout of the client.
+        for (let left = quietBlocks - 1; left > 0; left -= maxBlocksPerRequest)
+          await chain.mine(Math.min(left, maxBlocksPerRequest))
       }
     },
     json: (url) => jsonOf(url, protocol, pools, vaults),
@@ -85,16 +93,16 @@ async function build(chain: TestChain): Promise<World> {
 }
 
 function jsonOf(url: string, protocol: Protocol, pools: readonly Pool[], vaults: readonly Operator[]): ChainJson {
-  const ofPools = pools.map(({ pair: [[token]], address }) => ({ ...token, price: [address] }))
-  const tokens = new Map(ofPools.map(({ address, symbol, price }) => [address, { address, symbol, price }] as const))
-  const places = vaults.map(({ address, firstBlock }) => ({ address, firstBlock }))
-  const base = chainJson(url, protocol, places, { markEveryBlocks: Number(values['mark-every']), finality })
+  const poolTokens = pools.map(({ pair: [[token]], address }) => ({ ...token, price: [address] }))
+  const tokens = new Map(poolTokens.map(({ address, symbol, price }) => [address, { address, symbol, price }] as const))
+  const vaultEntries = vaults.map(({ address, firstBlock }) => ({ address, firstBlock }))
+  const base = chainJson(url, protocol, vaultEntries, { markEveryBlocks: Number(values['mark-every']), finality })
   const known = base['tokens'] as { address: Address }[]
   const others = [...tokens.values()].filter(({ address }) => known.every((one) => one.address !== address))
   return { ...base, tokens: [...known, ...others] }
 }
 
-/** Pools of USDC with other tokens, in three tiers each. */
+/** Creates pools of USDC with other tokens, with up to three fee tiers each. */
 async function createPools(chain: TestChain, protocol: Protocol): Promise<Pool[]> {
   const [deployer] = chain.accounts as [Address]
   const pools: Pool[] = []
@@ -111,83 +119,85 @@ async function createPools(chain: TestChain, protocol: Protocol): Promise<Pool[]
   return pools
 }
 
-/** Reads the chain as it grows, and counts what is asked for. */
-async function openReader({ chain, json }: World, hasFullBlooms: boolean) {
-  /** Requests by the hash of a block: calls, and for logs. */
-  const [callsOf, logsOf] = [new Map<string, number>(), new Map<string, number>()]
+/** Opens a reader whose requests to the node are counted. */
+async function openReader({ chain, json }: World, useFullBlooms: boolean) {
+  /** Numbers of eth_call and eth_getLogs requests by block hash. */
+  const [calls, logRequests] = [new Map<string, number>(), new Map<string, number>()]
   const numbers = new Map<string, number>()
   const counted = { bytes: 0, seconds: 0, marks: 0 }
   const proxy = await startProxy(chain.url, async (request, pass) => {
     const answer = await pass()
-    if (request.method === 'eth_call') addOne(callsOf, blockHashIn(request.params[1]))
-    if (request.method === 'eth_getLogs') addOne(logsOf, blockHashIn(request.params[0]))
+    if (request.method === 'eth_call') addOne(calls, blockHashIn(request.params[1]))
+    if (request.method === 'eth_getLogs') addOne(logRequests, blockHashIn(request.params[0]))
     const block = blockIn(answer)
     if (block !== null) numbers.set(block.hash, Number(block.number))
     counted.bytes += JSON.stringify(request).length + JSON.stringify(answer).length
-    return hasFullBlooms ? withFullBloom(answer) : answer
+    return useFullBlooms ? withFullBloom(answer) : answer
   })
   const stop = new AbortController()
   const feed = chainFeed(optionsOf(json(proxy.url), { once: false, signal: stop.signal }), null)
-  const pauses = createPauses()
-  feed.onEnd(({ block }) => pauses.at(block.number))
+  const pauser = createPauser()
+  feed.onEnd(({ block }) => pauser.at(block.number))
   const readAll = async (): Promise<void> => {
     for await (const facts of feed.facts) counted.marks += facts.filter(({ kind }) => kind === 'mark').length
   }
   let reading: Promise<void> | null = null
   return {
-    /** Reads up to the newest final block, and waits there. */
-    async readOn(): Promise<void> {
+    /** Reads up to the newest final block, and pauses there. */
+    async readToHead(): Promise<void> {
       const began = performance.now()
-      const done = pauses.until((await chain.head()) - finality - 1)
+      const done = pauser.until((await chain.head()) - finality - 1)
       reading ??= readAll()
-      // An error of the reader ends the wait.
+      // Rejects if the reader fails.
       await Promise.race([done, reading])
       counted.seconds += (performance.now() - began) / 1_000
     },
-    async close(): Promise<Requests> {
+    async close(): Promise<ReaderMeasurement> {
       stop.abort()
-      pauses.end()
+      pauser.end()
       await reading
       await proxy.close()
-      const atMarks = [...callsOf].filter(([hash]) => isMark(numbers.get(hash) ?? 0)).map(([, calls]) => calls)
+      const atMarks = [...calls].filter(([hash]) => isMarkBlock(numbers.get(hash) ?? 0)).map(([, count]) => count)
       return {
         ...counted,
         byMethod: proxy.takeCounts(),
-        callsOfMark: Math.max(0, ...atMarks),
-        logsOfBlock: Math.max(0, ...logsOf.values()),
+        maxCallsPerMark: Math.max(0, ...atMarks),
+        maxLogRequestsPerBlock: Math.max(0, ...logRequests.values()),
       }
     },
   }
 }
 
-/** Holds a reader at the end of the chain, so that it does not read each new block singly while more are mined. */
-function createPauses() {
-  let wanted = Infinity
+/** Pauses a reader at the head of the chain, so that it does not read each block separately while more are mined. */
+function createPauser() {
+  let targetBlock = Infinity
   let reached: () => void = () => undefined
-  let goOn: () => void = () => undefined
+  let resume: () => void = () => undefined
   let isEnded = false
   return {
-    /** Called by the reader at its newest block. */
+    /** Called by the reader at the head of the chain; resolves when it may continue. */
     at(block: number): Promise<void> {
-      if (isEnded || block < wanted) return Promise.resolve()
-      const held = new Promise<void>((resolve) => (goOn = resolve))
+      if (isEnded || block < targetBlock) return Promise.resolve()
+      const paused = new Promise<void>((resolve) => (resume = resolve))
       reached()
-      return held
+      return paused
     },
-    /** Lets the reader read up to a block. */
+    /** Lets the reader continue; resolves when it has reached this block. */
     until(block: number): Promise<void> {
-      wanted = block
+      targetBlock = block
       const done = new Promise<void>((resolve) => (reached = resolve))
-      goOn()
+      resume()
       return done
     },
+    /** Never pauses again. */
     end(): void {
       isEnded = true
-      goOn()
+      resume()
     },
   }
 }
 
+/** Returns the block hash in a parameter of a request; null if there is none. */
 function blockHashIn(filter: unknown): string | null {
   const { blockHash = null } = (filter ?? {}) as { blockHash?: string }
   return blockHash
@@ -197,11 +207,12 @@ function addOne(counts: Map<string, number>, key: string | null): void {
   if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-/** Tells whether all vaults are marked in a block, since it is their turn. */
-function isMark(block: number): boolean {
+/** Returns whether all vaults are marked in a block on schedule. */
+function isMarkBlock(block: number): boolean {
   return block > 0 && block % Number(values['mark-every']) === 0
 }
 
+/** Returns the block header in a response; null if it has none. */
 function blockIn(answer: RpcAnswer): { readonly hash: string; readonly number: Hex } | null {
   if (!('result' in answer) || typeof answer.result !== 'object' || answer.result === null) return null
   return 'logsBloom' in answer.result && 'parentHash' in answer.result
@@ -209,22 +220,26 @@ function blockIn(answer: RpcAnswer): { readonly hash: string; readonly number: H
     : null
 }
 
+/** Returns a response with all bits of a header's bloom filter set. */
 function withFullBloom(answer: RpcAnswer): RpcAnswer {
   const block = blockIn(answer)
   return block === null ? answer : { result: { ...block, logsBloom: `0x${'f'.repeat(512)}` satisfies Hex } }
 }
 
-/** The local node takes its time where the machine has other work. */
-const chain = await startChain({ timeoutMilliseconds: 600_000, states: preparingBlocks + stepBlocks })
+// Requests to the local node take long when the machine is busy.
+const chain = await startChain({ timeoutMilliseconds: 600_000, states: setupBlocks + stepBlocks })
 try {
-  const world = await build(chain)
+  const world = await buildWorld(chain)
   const readers = [await openReader(world, false), await openReader(world, true)]
   for (let mined = 0; mined < blockCount; mined += stepBlocks) {
     await world.grow(Math.min(stepBlocks, blockCount - mined))
-    for (const reader of readers) await reader.readOn()
+    for (const reader of readers) await reader.readToHead()
     console.log(`${Math.min(mined + stepBlocks, blockCount)} of ${blockCount} blocks`)
   }
-  const [plain, full] = (await Promise.all(readers.map((reader) => reader.close()))) as [Requests, Requests]
+  const [plain, full] = (await Promise.all(readers.map((reader) => reader.close()))) as [
+    ReaderMeasurement,
+    ReaderMeasurement,
+  ]
   const thousands = blockCount / 1_000
   const requests = Object.values(plain.byMethod).reduce((sum, count) => sum + count, 0)
   console.table([
@@ -236,9 +251,9 @@ try {
       'requests / 1,000 blocks': Math.round(requests / thousands),
       'kB / 1,000 blocks': Math.round(plain.bytes / 1_000 / thousands),
       'seconds / 1,000 blocks': Number((plain.seconds / thousands).toFixed(2)),
-      'most calls of a mark': plain.callsOfMark,
-      'most logs requests of a block': plain.logsOfBlock,
-      'the same, full blooms': full.logsOfBlock,
+      'max calls per mark': plain.maxCallsPerMark,
+      'max log requests per block': plain.maxLogRequestsPerBlock,
+      'with full blooms': full.maxLogRequestsPerBlock,
     },
   ])
   console.log(plain.byMethod)

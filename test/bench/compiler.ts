@@ -1,7 +1,7 @@
 /**
- * Compares the gateway's own compiler of operations with graphql-jit and with graphql-js, on the operations W1 to W6:
+ * Compares the gateway's compiler of operations with graphql-jit and graphql-js on the operations W1 to W6:
  *   npm run bench:compiler [-- --rounds N]
- * Reads are answered from memory, so that only execution and serialization are measured: CPU time of one operation, from a
+ * Results of reads are cached, so that only execution and serialization are measured: CPU time per operation, from a
  * prepared document and coerced variables to JSON text, as medians of interleaved rounds.
  */
 import { parseArgs } from 'node:util'
@@ -19,19 +19,20 @@ import { defaultQueryLimits } from '../../src/limits.ts'
 import { addressesOf, fillLargeWorld } from '../reliability/large-world.ts'
 import { workloads } from './speed/workloads.ts'
 
-/** Runs an operation and serializes its result. */
-type Run = (context: ResolverContext) => Promise<string>
+/** Executes an operation, and returns its result as JSON. */
+type Execute = (context: ResolverContext) => Promise<string>
 
-interface Contestant {
+/** An implementation of GraphQL execution. */
+interface ExecutionEngine {
   readonly name: string
-  /** @returns null where it cannot compile the document */
-  prepare(query: string, variables: Readonly<Record<string, unknown>>): Run | null
+  /** Prepares an operation; returns null if the engine cannot compile the document. */
+  prepare(query: string, variables: Readonly<Record<string, unknown>>): Execute | null
 }
 
 const world = { points: 600, longVaults: 1, shortVaults: 60, ledgerRows: 600, days: 0 }
 const roundMilliseconds = 300
 
-const own: Contestant = {
+const ownCompiler: ExecutionEngine = {
   name: 'own compiler',
   prepare(query, variables) {
     const operation = new OperationCache(schema, defaultQueryLimits).prepare(query).select(null)
@@ -42,19 +43,19 @@ const own: Contestant = {
   },
 }
 
-const jit: Contestant = {
+const graphqlJit: ExecutionEngine = {
   name: 'graphql-jit',
   prepare(query, variables) {
     const document = parse(query)
     const compiled = compileQuery(schema, document)
     if (!isCompiledQuery(compiled)) return null
-    // It rejects a variable of a non-null type that is not sent, also where the variable has a default.
+    // graphql-jit rejects a missing variable of a non-null type even if it has a default.
     const all = { ...defaultsIn(document), ...variables }
     return async (context) => resultText(await compiled.query(undefined, context, all))
   },
 }
 
-/** Default values of variables that are integers. */
+/** Returns the default values of integer variables. */
 function defaultsIn(document: DocumentNode): Record<string, number> {
   const defaults: Record<string, number> = {}
   visit(document, {
@@ -65,7 +66,7 @@ function defaultsIn(document: DocumentNode): Record<string, number> {
   return defaults
 }
 
-const graphqlJs: Contestant = {
+const graphqlJs: ExecutionEngine = {
   name: 'graphql-js',
   prepare(query, variableValues) {
     const document = parse(query)
@@ -73,60 +74,63 @@ const graphqlJs: Contestant = {
   },
 }
 
-const contestants = [own, jit, graphqlJs]
+const engines = [ownCompiler, graphqlJit, graphqlJs]
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '9' } } })
 const rounds = Number(options.rounds)
 const database = await openPGlite()
 await migrate(database)
 await fillLargeWorld(database, world)
-const reader = remembering(database)
+const reader = cachingReader(database)
 const [address = ''] = addressesOf(world).long
 
-console.log(['', ...contestants.map(({ name }) => name)].join(' | '))
+console.log(['', ...engines.map(({ name }) => name)].join(' | '))
 for (const { name, ways } of workloads) {
   const { query, variables = {} } = JSON.parse(ways.graphql(address).body ?? '{}') as {
     query: string
     variables?: Record<string, unknown>
   }
-  const runs = contestants.map((contestant) => contestant.prepare(query, variables))
-  const [expected, ...texts] = await Promise.all(runs.flatMap((run) => run?.(contextFor()) ?? []))
-  if (texts.some((text) => text !== expected)) throw new Error(`${name} is answered in different ways`)
-  const times = contestants.map((): number[] => [])
+  const executions = engines.map((engine) => engine.prepare(query, variables))
+  const [expected, ...texts] = await Promise.all(executions.flatMap((execute) => execute?.(createContext()) ?? []))
+  if (texts.some((text) => text !== expected)) throw new Error(`The results of ${name} differ`)
+  const times = engines.map((): number[] => [])
   for (let round = 0; round <= rounds; round++) {
-    for (const [at, run] of runs.entries()) times[at]?.push(run === null ? Number.NaN : await microsecondsOf(run))
+    for (const [at, execute] of executions.entries()) {
+      times[at]?.push(execute === null ? Number.NaN : await cpuMicroseconds(execute))
+    }
   }
   const medians = times.map((each) => median(each.slice(1)))
   const base = medians[0] ?? Number.NaN
-  const told = medians.map((each) => `${each.toFixed(0)} us (${(each / base).toFixed(2)})`)
-  console.log([name, ...told].join(' | '))
+  const columns = medians.map((each) => `${each.toFixed(0)} us (${(each / base).toFixed(2)})`)
+  console.log([name, ...columns].join(' | '))
 }
 await database.close()
 
-async function microsecondsOf(run: Run): Promise<number> {
+/** Executes an operation repeatedly, and returns its mean CPU time. */
+async function cpuMicroseconds(execute: Execute): Promise<number> {
   const begun = process.cpuUsage()
   const until = performance.now() + roundMilliseconds
   let count = 0
   while (performance.now() < until) {
-    await run(contextFor())
+    await execute(createContext())
     count++
   }
   const { user, system } = process.cpuUsage(begun)
   return (user + system) / count
 }
 
-function contextFor(): ResolverContext {
+function createContext(): ResolverContext {
   const requestContext = { report: () => 'bench', sender: 'bench' }
   return new OperationReader(reader, requestContext, {}).context
 }
 
-/** A reader that reads each statement with equal values once. */
-function remembering(from: VersionedReader): VersionedReader {
-  const known = new Map<string, Promise<unknown>>()
+/** Returns a reader that sends each statement with equal values only once. */
+function cachingReader(from: VersionedReader): VersionedReader {
+  const results = new Map<string, Promise<unknown>>()
   return {
     read: (read, values) => {
       const key = `${read.name} ${JSON.stringify(values)}`
-      const result = known.get(key) ?? from.read(read, values)
-      known.set(key, result)
+      const result = results.get(key) ?? from.read(read, values)
+      results.set(key, result)
       return result as Promise<never>
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Asks for each list, field and count by itself, in worlds of two sizes on PostgreSQL, and prints what a unit of its query
- * cost takes: of the database, and of all. Tells which take more than ten times the median.
+ * Queries each list, field and count separately, in worlds of two sizes on PostgreSQL, and prints the time per unit of its
+ * query cost, in total and in the database. Lists those that exceed ten times the median.
  *   BENCH_DATABASE_URL=postgres://... npm run bench:cost [-- --small 2000 --large 100000 --keep]
  */
 import { parseArgs } from 'node:util'
@@ -13,7 +13,8 @@ import { dropPostgreSql, preparePostgreSql } from './speed/prepare.ts'
 import { strategyCount, vaultAddress, type WorldSize, worldEnd } from './speed/world.ts'
 
 const rounds = 25
-const maxOfMedian = 10
+/** Maximum time per unit, as a multiple of the median. */
+const maxMultiple = 10
 
 const { values } = parseArgs({
   options: {
@@ -35,7 +36,7 @@ const positions =
 const filters: Readonly<Record<string, string>> = {
   'no filter': '',
   'rare status': 'status: [SUSPENDED]',
-  'status of none': 'status: [EXITING]',
+  'status of no vault': 'status: [EXITING]',
   strategy: 'strategy: ["strategy-1"]',
   'all strategies': `strategy: [${strategies.join(', ')}]`,
   'strategy, status': 'strategy: ["strategy-1"], status: [ATTENTION]',
@@ -44,16 +45,17 @@ const filters: Readonly<Record<string, string>> = {
   'rare value': 'valueUsd: { gte: 100500, lte: 100600 }',
   pair: 'pair: { a: "WETH", b: "USDC" }',
   venue: 'venue: "uniswap-v3"',
-  'venue of none': 'venue: "nowhere"',
+  'venue of no vault': 'venue: "nowhere"',
   'pair, venue, value, strategy, status':
     'pair: { a: "WETH", b: "USDC" }, venue: "uniswap-v3", valueUsd: { gte: 110000 }, strategy: ["strategy-1"], status: [ATTENTION]',
   '200 owners': `owner: [${owners.join(', ')}]`,
 }
 
-/** A request without any read: what it takes is taken off from the others. */
-const request = '{ __typename }'
+/** A query without reads; its time is subtracted from that of each other query. */
+const emptyQueryName = 'empty query'
+const emptyQuery = '{ __typename }'
 
-/** Queries for one thing each. */
+/** Queries by name, each of one list, field or count. */
 const queries: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(filters).flatMap(([name, filter]) => [
@@ -87,31 +89,35 @@ const queries: Readonly<Record<string, string>> = {
   'universe, pairs': '{ universe { pairs { a b venues tvlUsd emissions } } }',
 }
 
-interface Measured {
+interface Measurement {
+  /** Query cost, in units. */
   readonly cost: number
+  /** Milliseconds of all reads. */
   readonly databaseMs: number
+  /** Milliseconds of the request. */
   readonly ms: number
 }
 
 const [small, large] = [Number(values.small), Number(values.large)]
-const [ofSmall, ofLarge] = [await measureWorld(server, small), await measureWorld(server, large)]
+const [inSmall, inLarge] = [await measureWorld(server, small), await measureWorld(server, large)]
 report()
 
-async function measureWorld(url: string, vaults: number): Promise<Map<string, Measured>> {
+/** Builds a world of this many vaults, and measures each query in it. */
+async function measureWorld(url: string, vaults: number): Promise<Map<string, Measurement>> {
   const size: WorldSize = { vaults, longSeries: 2, longPoints: 20_000, middlePoints: 2_000, points: 10, ledgerRows: 10 }
   const world = await preparePostgreSql(url, size, values.keep)
   const database = await openPostgreSql(world.url, 5)
   let databaseMs = 0
-  const timed = readingBy(database, async (read, given, signal, reader) => {
+  const timed = readingBy(database, async (statement, parameters, signal, reader) => {
     const begun = performance.now()
-    const found = await reader.read(read, given, signal)
+    const rows = await reader.read(statement, parameters, signal)
     databaseMs += performance.now() - begun
-    return found
+    return rows
   })
   const gateway = gatewayOn(timed)
-  const measured = new Map<string, Measured>()
-  for (const [name, query] of Object.entries({ request, ...queries })) {
-    const samples: Measured[] = []
+  const measured = new Map<string, Measurement>()
+  for (const [name, query] of Object.entries({ [emptyQueryName]: emptyQuery, ...queries })) {
+    const samples: Measurement[] = []
     for (let round = 0; round < rounds; round++) {
       databaseMs = 0
       const begun = performance.now()
@@ -122,41 +128,42 @@ async function measureWorld(url: string, vaults: number): Promise<Map<string, Me
       if (answer.errors !== undefined) throw new Error(`${name}: ${JSON.stringify(answer.errors)}`)
       samples.push({ cost: answer.extensions.cost.figure, databaseMs, ms: performance.now() - begun })
     }
-    // The first ones plan and compile.
-    measured.set(name, samples.toSorted((a, b) => a.ms - b.ms)[0] as Measured)
+    // The fastest one: the first ones include planning and compilation.
+    measured.set(name, samples.toSorted((a, b) => a.ms - b.ms)[0] as Measurement)
   }
   await database.close()
   if (!values.keep) await dropPostgreSql(url, size)
   return measured
 }
 
+/** Prints the measurements in the large world, with their ratios to those in the small one. */
 function report(): void {
-  const overheadMs = ofLarge.get('request')?.ms ?? NaN
-  const perUnit = ({ ms, cost }: Measured): number => (1_000 * Math.max(0, ms - overheadMs)) / cost
-  ofLarge.delete('request')
-  const all = [...ofLarge.values()].map(perUnit).toSorted((a, b) => a - b)
+  const overheadMs = inLarge.get(emptyQueryName)?.ms ?? NaN
+  const microsecondsPerUnit = ({ ms, cost }: Measurement): number => (1_000 * Math.max(0, ms - overheadMs)) / cost
+  inLarge.delete(emptyQueryName)
+  const all = [...inLarge.values()].map(microsecondsPerUnit).toSorted((a, b) => a - b)
   const median = all[Math.floor(all.length / 2)] ?? NaN
   console.table(
     Object.fromEntries(
-      Array.from(ofLarge, ([name, at]) => {
-        const before = ofSmall.get(name)
+      Array.from(inLarge, ([name, at]) => {
+        const before = inSmall.get(name)
         return [
           name,
           {
             cost: at.cost,
             'database, ms': at.databaseMs.toFixed(2),
-            'all, ms': at.ms.toFixed(2),
-            'us a unit': perUnit(at).toFixed(1),
-            'of the median': (perUnit(at) / median).toFixed(1),
-            [`of ${small} vaults`]: (at.ms / (before?.ms ?? NaN)).toFixed(1),
+            'total, ms': at.ms.toFixed(2),
+            'us per unit': microsecondsPerUnit(at).toFixed(1),
+            'multiple of the median': (microsecondsPerUnit(at) / median).toFixed(1),
+            [`ratio to ${small} vaults`]: (at.ms / (before?.ms ?? NaN)).toFixed(1),
           },
         ]
       }),
     ),
   )
-  const dear = Array.from(ofLarge).filter(([, one]) => perUnit(one) > maxOfMedian * median)
-  const told = dear.map(([name, one]) => `${name} (${(perUnit(one) / median).toFixed(1)})`)
+  const expensive = Array.from(inLarge).filter(([, one]) => microsecondsPerUnit(one) > maxMultiple * median)
+  const listed = expensive.map(([name, one]) => `${name} (${(microsecondsPerUnit(one) / median).toFixed(1)})`)
   console.log(
-    `A unit takes ${median.toFixed(1)} us (median). Over ${maxOfMedian} times that: ${told.join(', ') || 'none'}`,
+    `Median of the time per unit: ${median.toFixed(1)} us. More than ${maxMultiple} times that: ${listed.join(', ') || 'none'}`,
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Measures the explorer in Chromium: its first load, its answers to inputs, and its heap over minutes of live updates.
- * The gateway is a process of its own, on PostgreSQL.
+ * Measures the explorer in Chromium: its first load, the latency of interactions, and the growth of its heap during live
+ * updates. The gateway is a separate process on PostgreSQL. Exits with status 1 if a goal is not reached.
  *   npm run bench:explorer [-- --vaults 2000 --visits 5 --minutes 10 --updates 20 --only-heap]
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -15,11 +15,11 @@ import { createOnServer } from '../support/database.ts'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../support/world.ts'
 import {
-  heapOf,
   type Interaction,
   measureFirstLoad,
+  measureHeap,
   measureInteraction,
-  openFresh,
+  openWithEmptyCache,
   scrollToEnd,
 } from './explorer/measure.ts'
 
@@ -35,15 +35,16 @@ const { values } = parseArgs({
 const [vaults, visits] = [Number(values.vaults), Number(values.visits)]
 const [minutes, updates] = [Number(values.minutes), Number(values.updates)]
 
-/** Marks of each vault, and of the vault that is opened. */
-const [marksEach, marksOfOpened] = [30, 2_000]
+/** Number of marks of each vault, and of the vault whose page is opened. */
+const [marksPerVault, marksOfOpenedVault] = [30, 2_000]
 const openedVault = addressOf(1)
-/** Time in which the browser compiles most of the page's code, which counts as heap. */
+/** Duration of updates before the first measurement, in which V8 compiles most of the page's code: that is part of the heap. */
 const warmUpSeconds = 60
-/** Bytes of a megabyte; figures of memory and of transfers are in decimal units. */
+/** Bytes of a megabyte: memory and transfers are printed in decimal units. */
 const megabyte = 1e6
-/** Time of the newest marks. */
-let moment = midnight + 60 * marksOfOpened
+/** Unix seconds of the newest marks. */
+let newestSeconds = midnight + 60 * marksOfOpenedVault
+/** Maxima: milliseconds, kilobytes, and the ratio of the heap after the updates to that before. */
 const goals = { paint: 1_000, interaction: 100, kilobytes: 150, heap: 1.2 }
 
 const server = await startOwnPostgreSql()
@@ -65,13 +66,14 @@ try {
   await server.remove()
 }
 
+/** Runs all measurements, and sets the exit status. */
 async function measure(browser: Browser, origin: string): Promise<void> {
-  const isQuick = values['only-heap'] || (await measureTimes(browser, origin))
+  const reachesTimes = values['only-heap'] || (await measureTimes(browser, origin))
   const heaps = await measureHeaps(browser, origin)
-  if (!isQuick || heaps.some((ratio) => ratio > goals.heap)) process.exitCode = 1
+  if (!reachesTimes || heaps.some((ratio) => ratio > goals.heap)) process.exitCode = 1
 }
 
-/** Measures the first load and inputs; returns whether they reach their goals. */
+/** Measures and prints the first load and the interactions; returns whether they reach their goals. */
 async function measureTimes(browser: Browser, origin: string): Promise<boolean> {
   const load = await measureFirstLoad(browser, origin, visits)
   const kilobytes = load.programBytes / 1_000
@@ -80,11 +82,14 @@ async function measureTimes(browser: Browser, origin: string): Promise<boolean> 
   )
   console.log(`First load ${kilobytes.toFixed(1)} KB, and ${(load.dataBytes / 1_000).toFixed(1)} KB of data`)
   const interactions = await measureInteractions(browser, origin)
-  const inColumns = interactions.map(({ name, nextFrame, answer }) => [
+  const rows = interactions.map(({ name, nextFrame, answer }) => [
     name,
-    { 'next frame, ms': nextFrame <= 16 ? 'at most 16' : nextFrame.toFixed(0), 'answer shown, ms': answer.toFixed(0) },
+    {
+      'next frame, ms': nextFrame <= 16 ? 'at most 16' : nextFrame.toFixed(0),
+      'response on the page, ms': answer.toFixed(0),
+    },
   ])
-  console.table(Object.fromEntries(inColumns))
+  console.table(Object.fromEntries(rows))
   return (
     load.firstContentfulPaint < goals.paint &&
     kilobytes <= goals.kilobytes &&
@@ -92,58 +97,58 @@ async function measureTimes(browser: Browser, origin: string): Promise<boolean> 
   )
 }
 
-/** Inputs on the first page of the list, and with all of its rows on the page. */
+/** Measures interactions with the first page of the list, with all of its rows loaded, and with a chart. */
 async function measureInteractions(browser: Browser, origin: string): Promise<readonly Interaction[]> {
-  const page = await openFresh(browser, origin)
+  const page = await openWithEmptyCache(browser, origin)
   const sort = (column: string) => () => page.getByRole('button', { name: column, exact: true }).click()
-  const found: Interaction[] = []
-  found.push(await measureInteraction(page, 'sort', sort('Gain')))
-  found.push(
+  const measured: Interaction[] = []
+  measured.push(await measureInteraction(page, 'sort', sort('Gain')))
+  measured.push(
     await measureInteraction(page, 'filter by status', () => page.getByRole('checkbox', { name: 'planting' }).check()),
   )
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await scrollToEnd(page, vaults)
-  found.push(await measureInteraction(page, `sort, ${vaults} rows on the page`, sort('by strategy')))
+  measured.push(await measureInteraction(page, `sort, ${vaults} rows on the page`, sort('by strategy')))
   await scrollToEnd(page, vaults)
   const link = page.getByRole('table').getByRole('link').first()
-  found.push(await measureInteraction(page, `open a vault, ${vaults} rows on the page`, () => link.click()))
+  measured.push(await measureInteraction(page, `open a vault, ${vaults} rows on the page`, () => link.click()))
   await page.goto(`${origin}?vault=${openedVault}`)
   await page.locator('.chart canvas').first().waitFor()
-  found.push(
+  measured.push(
     await measureInteraction(page, 'zoom in, 2,000 points', () =>
       page.getByRole('button', { name: 'Zoom in' }).click(),
     ),
   )
   await page.context().close()
-  return found
+  return measured
 }
 
-/** Heaps of two pages before and after the updates: the list, and a vault that changes. Returns the ratios. */
+/** Measures and prints the heaps of two pages, of the list and of a vault, before and after updates; returns the ratios. */
 async function measureHeaps(browser: Browser, origin: string): Promise<readonly number[]> {
   const pages: readonly (readonly [name: string, page: Page])[] = [
-    ['list', await openFresh(browser, origin)],
-    ['vault', await openFresh(browser, `${origin}?vault=${openedVault}`)],
+    ['list', await openWithEmptyCache(browser, origin)],
+    ['vault', await openWithEmptyCache(browser, `${origin}?vault=${openedVault}`)],
   ]
   const sessions = await Promise.all(pages.map(([, page]) => page.context().newCDPSession(page)))
   await update(warmUpSeconds)
-  const before = await Promise.all(sessions.map(heapOf))
+  const before = await Promise.all(sessions.map(measureHeap))
   await update(minutes * 60)
   await wait(3_000)
-  const after = await Promise.all(sessions.map(heapOf))
+  const after = await Promise.all(sessions.map(measureHeap))
   return pages.map(([name], index) => {
     const [first, last] = [before[index], after[index]]
     if (first === undefined || last === undefined) throw new Error(`The heap of the ${name} was not measured`)
-    const told = ([kind, from, to]: readonly [string, number, number]): string =>
+    const describe = ([kind, from, to]: readonly [string, number, number]): string =>
       `${kind} ${(from / megabyte).toFixed(2)} to ${(to / megabyte).toFixed(2)} MB (${(to / from).toFixed(2)})`
-    const figures = [['all', first.all, last.all] as const, ['without compiled code', first.data, last.data] as const]
+    const parts = [['all', first.all, last.all] as const, ['without compiled code', first.data, last.data] as const]
     console.log(
-      `Heap of the ${name} in ${minutes} minutes of ${updates} updates a second: ${figures.map(told).join(', ')}`,
+      `Heap of the ${name} in ${minutes} minutes of ${updates} updates a second: ${parts.map(describe).join(', ')}`,
     )
     return last.all / first.all
   })
 }
 
-/** Marks vaults, among them in each second the one that is open. */
+/** Applies marks each second: of the opened vault, and of random others. */
 async function update(seconds: number): Promise<void> {
   const end = performance.now() + seconds * 1000
   for (let next = performance.now(); next < end; next += 1_000) {
@@ -152,6 +157,7 @@ async function update(seconds: number): Promise<void> {
   }
 }
 
+/** Facts of a strategy and its vaults, with a deposit and marks each. */
 function world(): FactInput[] {
   const numbers = Array.from({ length: vaults }, (_, index) => index + 1)
   return [
@@ -161,22 +167,23 @@ function world(): FactInput[] {
       deposit(addressOf(number), midnight + 1, '1000'),
     ]),
     ...numbers.flatMap((number) =>
-      Array.from({ length: number === 1 ? marksOfOpened : marksEach }, (_, at) =>
+      Array.from({ length: number === 1 ? marksOfOpenedVault : marksPerVault }, (_, at) =>
         mark(addressOf(number), midnight + 60 * (at + 1), valueOf(number, at)),
       ),
     ),
   ]
 }
 
+/** Returns marks at the next minute: one of the opened vault, the others of random ones. */
 function marksOf(count: number): FactInput[] {
-  moment += 60
+  newestSeconds += 60
   return Array.from({ length: count }, (_, index) => {
     const number = index === 0 ? 1 : 1 + Math.floor(Math.random() * (vaults - 1))
-    return mark(addressOf(number), moment, valueOf(number, moment))
+    return mark(addressOf(number), newestSeconds, valueOf(number, newestSeconds))
   })
 }
 
-/** A value that moves, so that vaults change places in the list. */
+/** Returns a value that varies with time, so that the order of vaults in the list changes. */
 function valueOf(number: number, at: number): string {
   return (1_000 + number / 10 + 100 * Math.sin(at / 7 + number)).toFixed(6)
 }

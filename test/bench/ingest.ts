@@ -1,8 +1,9 @@
 /**
- * Facts a second on each engine, beside plain multi-row inserts of the rows that the same facts leave: of all that are
- * the vaults', and of their equity points alone, of which a mark leaves one. What a fact changed and a later one changed
- * again is inserted once. Engines and feeds take turns over several rounds, so that what else the machine does meets all
- * of them alike, and the medians are printed. PostgreSQL is measured where TEST_DATABASE_URL says where one is.
+ * Measures facts per second on each engine, and compares the time with plain multi-row inserts of the resulting rows: of all
+ * tables of vaults, and of equity points only. Each row is inserted in its final state, whereas several facts may have
+ * changed it. Engines and feeds are interleaved over several rounds, and the medians are printed. PostgreSQL is measured
+ * if TEST_DATABASE_URL is set.
+ *   TEST_DATABASE_URL=postgres://... npm run bench:ingest
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,21 +21,22 @@ import { createOnServer, empty, postgresUrl } from '../support/database.ts'
 import { deposit, feedOf, mark, midnight, opened, position, strategy } from '../support/world.ts'
 
 const rounds = 5
-/** Writers that are compared with one. */
+/** Number of concurrent writers that are compared with one. */
 const jobs = 4
 const vaults = 40
-/** As many as make several rounds of the writers, which overlap. */
-const marksEach = 1_500
+/** Enough for several rounds of the writers (`src/feed/jobs/`), which overlap. */
+const marksPerVault = 1_500
 const hour = 3_600
-/** Lines of hourly marks in a chunk of a file that is read to its end. */
+/** Lines per chunk of the generated feed: as many as a chunk of a file has. */
 const chunkLines = 5_400
 const insertRows = 1_000
-/** Tables that marks and flows write, parents first. */
+/** Tables that marks and flows write; referenced tables first. */
 const tables = [
   ...['vault', 'vault_owner', 'benchmark_holding', 'position', 'vault_day', 'ledger_row', 'ledger_tally'],
   ...['equity_page', 'equity_point'],
 ]
 
+/** A feed that is applied in each round. */
 interface Feed {
   readonly name: string
   open(): Promise<Source>
@@ -42,11 +44,12 @@ interface Feed {
 
 interface Measurement {
   readonly facts: number
+  /** Seconds of one writer. */
   readonly seconds: number
-  /** Of several writers; null where there are none. */
+  /** Seconds of several writers; null on PGlite. */
   readonly jobsSeconds: number | null
   readonly rows: number
-  /** Of all rows, and of the equity points alone. */
+  /** Seconds of the plain inserts: of all rows, and of equity points only. */
   readonly insertSeconds: number
   readonly pointSeconds: number
 }
@@ -62,42 +65,47 @@ try {
 async function run(): Promise<void> {
   const databases = [await openDatabase({ engine: 'pglite', dataDir: path.join(folder, 'data') })]
   let writers: readonly Writer[] = []
-  if (postgresUrl === undefined) console.log('PostgreSQL is left out: TEST_DATABASE_URL is not set')
+  if (postgresUrl === undefined) console.log('PostgreSQL is skipped: TEST_DATABASE_URL is not set')
   else {
     const url = await createOnServer(postgresUrl)
     databases.push(await openDatabase({ engine: 'postgresql', url, connections: 5 }))
-    writers = await startWriterThreads(await compiledThread(), url, jobs)
+    writers = await startWriterThreads(await compiledWriterThread(), url, jobs)
   }
   const feeds: Feed[] = [{ name: 'hourly marks', open: () => Promise.resolve(feedOf(hourlyMarks(), chunkLines)) }]
   if (existsSync(polygon)) feeds.push({ name: 'polygon-weth-usdc', open: () => fileSource(polygon) })
-  else console.log(`A feed is left out: there is no ${polygon}`)
+  else console.log(`A feed is skipped: ${polygon} does not exist`)
 
   const cases = feeds.flatMap((feed) =>
-    databases.map((database) => ({ feed, database, measured: [] as Measurement[] })),
+    databases.map((database) => ({ feed, database, measurements: [] as Measurement[] })),
   )
   for (let round = 0; round < rounds; round++) {
-    for (const { feed, database, measured } of cases) {
-      measured.push(await measure(database, feed, database.engine === 'postgresql' ? writers : []))
+    for (const { feed, database, measurements } of cases) {
+      measurements.push(await measure(database, feed, database.engine === 'postgresql' ? writers : []))
     }
   }
-  console.table(cases.map(({ feed, database, measured }) => tableRow(database.engine, feed.name, measured)))
+  console.table(cases.map(({ feed, database, measurements }) => tableRow(database.engine, feed.name, measurements)))
   await Promise.all(writers.map((writer) => writer.close()))
   for (const database of databases) await database.close()
 }
 
-/** Returns the writer's thread as `npm run ingest` runs it. */
-async function compiledThread(): Promise<URL> {
+/** Compiles src/, and returns the program of a writer thread that `npm run ingest` uses. */
+async function compiledWriterThread(): Promise<URL> {
   const file = pathToFileURL(path.resolve(import.meta.dirname, '../../src/compile.mjs'))
   const { compiled } = (await import(file.href)) as { compiled: () => Promise<string> }
   return new URL('writer-thread.js', pathToFileURL(await compiled()))
 }
 
+/** Applies a feed with several writers, if there are any, then with one, and measures plain inserts of its rows. */
 async function measure(database: Database, feed: Feed, writers: readonly Writer[]): Promise<Measurement> {
-  const jobsSeconds = writers.length === 0 ? null : (await ingested(database, feed, writers)).seconds
-  return { ...(await ingested(database, feed, [])), jobsSeconds, ...(await measureInserts(database)) }
+  const jobsSeconds = writers.length === 0 ? null : (await ingestFeed(database, feed, writers)).seconds
+  return { ...(await ingestFeed(database, feed, [])), jobsSeconds, ...(await measureInserts(database)) }
 }
 
-async function ingested(
+/**
+ * Applies a feed to an empty database.
+ * @throws {Error} if a fact is skipped or rejected
+ */
+async function ingestFeed(
   database: Database,
   feed: Feed,
   writers: readonly Writer[],
@@ -107,21 +115,23 @@ async function ingested(
   const begun = performance.now()
   const { applied, skipped, rejected } = await ingest({ database, source, writers })
   const seconds = secondsSince(begun)
-  if (Object.keys({ ...skipped, ...rejected }).length > 0) throw new Error(`Not all of ${feed.name} was applied`)
+  if (Object.keys({ ...skipped, ...rejected }).length > 0)
+    throw new Error(`Facts of ${feed.name} were skipped or rejected`)
   const facts = Object.values(applied).reduce((sum, count) => sum + count, 0)
   return { facts, seconds }
 }
 
+/** Rows of a table, as values in the order of the columns. */
 interface Rows {
   readonly table: string
   readonly columns: readonly string[]
   readonly values: readonly Value[][]
 }
 
-/** Takes the rows out, and times how they go in again. */
+/** Reads all rows, truncates the tables, and measures how long it takes to insert the rows again. */
 async function measureInserts(database: Database): Promise<Omit<Measurement, 'facts' | 'seconds' | 'jobsSeconds'>> {
   const all: Rows[] = []
-  for (const table of tables) all.push(await rowsOf(database, table))
+  for (const table of tables) all.push(await readRows(database, table))
   await database.prisma.$executeRawUnsafe(`truncate ${tables.join(', ')} cascade`)
   let insertSeconds = 0
   let pointSeconds = 0
@@ -135,8 +145,8 @@ async function measureInserts(database: Database): Promise<Omit<Measurement, 'fa
   return { rows: all.reduce((sum, { values }) => sum + values.length, 0), insertSeconds, pointSeconds }
 }
 
-async function rowsOf(database: Database, table: string): Promise<Rows> {
-  const stored = await database.query<{ name: string; type: string }>(
+async function readRows(database: Database, table: string): Promise<Rows> {
+  const columnTypes = await database.query<{ name: string; type: string }>(
     {
       name: `columns_${table}`,
       text: `select column_name::text as name, data_type::text as type from information_schema.columns
@@ -144,33 +154,33 @@ async function rowsOf(database: Database, table: string): Promise<Rows> {
     },
     [],
   )
-  const columns = stored.map(({ name }) => name)
-  const given = stored.map(({ name, type }) => (type === 'boolean' ? name : `${name}::text`))
-  const text = `select ${given.join(', ')} from ${table} ${table === 'equity_point' ? 'order by ts, vault_id' : ''}`
+  const columns = columnTypes.map(({ name }) => name)
+  const expressions = columnTypes.map(({ name, type }) => (type === 'boolean' ? name : `${name}::text`))
+  const text = `select ${expressions.join(', ')} from ${table} ${table === 'equity_point' ? 'order by ts, vault_id' : ''}`
   const rows = await database.query<Record<string, Value>>({ name: `rows_${table}`, text }, [])
   return { table, columns, values: rows.map((row) => columns.map((column) => row[column] ?? null)) }
 }
 
 async function insert(database: Database, { table, columns, values }: Rows): Promise<void> {
   for (let at = 0; at < values.length; at += insertRows) {
-    const some = values.slice(at, at + insertRows)
-    const text = insertText(table, columns, some.length)
-    await database.query({ name: `insert_${table}_${some.length}`, text }, some.flat())
+    const batch = values.slice(at, at + insertRows)
+    const text = insertText(table, columns, batch.length)
+    await database.query({ name: `insert_${table}_${batch.length}`, text }, batch.flat())
   }
 }
 
 function insertText(table: string, columns: readonly string[], rows: number): string {
-  const places = Array.from(
+  const placeholders = Array.from(
     { length: rows },
     (_, row) => `(${columns.map((__, at) => `$${row * columns.length + at + 1}`).join(', ')})`,
   )
-  return `insert into ${table} (${columns.join(', ')}) values ${places.join(', ')}`
+  return `insert into ${table} (${columns.join(', ')}) values ${placeholders.join(', ')}`
 }
 
-/** Vaults that are marked at each hour, in range and out. */
+/** Returns hourly marks of all vaults, whose positions are partly out of range. */
 function hourlyMarks(): FactInput[] {
   const addresses = Array.from({ length: vaults }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
-  const hours = Array.from({ length: marksEach }, (_, index) => index + 1)
+  const hours = Array.from({ length: marksPerVault }, (_, index) => index + 1)
   return [
     strategy('one'),
     strategy('two'),
@@ -186,20 +196,22 @@ function hourlyMarks(): FactInput[] {
   ]
 }
 
-function tableRow(engine: string, feed: string, measured: readonly Measurement[]) {
-  const facts = measured[0]?.facts ?? 0
-  const seconds = median(measured.map((one) => one.seconds))
-  const share = (of: (one: Measurement) => number): string => median(measured.map(of)).toFixed(2)
+function tableRow(engine: string, feed: string, measurements: readonly Measurement[]) {
+  const facts = measurements[0]?.facts ?? 0
+  const seconds = median(measurements.map((one) => one.seconds))
+  const medianOf = (field: (one: Measurement) => number): string => median(measurements.map(field)).toFixed(2)
   return {
     engine,
     feed,
     facts,
-    rows: measured[0]?.rows ?? 0,
+    rows: measurements[0]?.rows ?? 0,
     seconds: seconds.toFixed(2),
     'facts/s': Math.round(facts / seconds),
-    'of all rows': share((one) => one.insertSeconds / one.seconds),
-    'of the points': share((one) => one.pointSeconds / one.seconds),
-    [`${jobs} jobs of 1`]: share((one) => (one.jobsSeconds === null ? NaN : one.seconds / one.jobsSeconds)),
+    'speed relative to inserts of all rows': medianOf((one) => one.insertSeconds / one.seconds),
+    'of points only': medianOf((one) => one.pointSeconds / one.seconds),
+    [`speed of ${jobs} writers relative to 1`]: medianOf((one) =>
+      one.jobsSeconds === null ? NaN : one.seconds / one.jobsSeconds,
+    ),
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * Counts the files and functions of src/ that one uncached snapshot over REST passes, by V8's precise coverage:
+ * Counts the files and functions of src/ that run for one uncached snapshot over REST, by V8's precise coverage:
  *   npm run bench:path [-- --list]
- * Functions are named ones and closures, without those that the compiler adds; those that also run while nothing is
- * requested are left out, and those that run in one of several requests only, such as the charge for a slow read.
+ * Functions that esbuild adds are not counted, nor those that also run while the gateway is idle, nor those that do not run
+ * for each of several requests, such as the charge for a slow read.
  */
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -35,20 +35,20 @@ const gateway = await serve({
   nowSeconds: () => nowSeconds,
 })
 const snapshot = `http://127.0.0.1:${gateway.port}/vault/${vault}/snapshot`
-// The first request prepares the operation, and opens the connection.
-await requested(snapshot)
-const placeOf = ({ file, offset }: RunFunction): string => `${file}:${offset}`
-const idle = new Set((await functionsRunBy(() => wait(idleMilliseconds))).map(placeOf))
-let passed = await functionsRunBy(() => requested(snapshot))
+// Opens the connection, and prepares the operation.
+await request(snapshot)
+const keyOf = ({ file, offset }: RunFunction): string => `${file}:${offset}`
+const idle = new Set((await functionsRunBy(() => wait(idleMilliseconds))).map(keyOf))
+let executed = await functionsRunBy(() => request(snapshot))
 for (let count = 1; count < requests; count++) {
-  const again = new Set((await functionsRunBy(() => requested(snapshot))).map(placeOf))
-  passed = passed.filter((one) => again.has(placeOf(one)))
+  const again = new Set((await functionsRunBy(() => request(snapshot))).map(keyOf))
+  executed = executed.filter((one) => again.has(keyOf(one)))
 }
 await gateway.close()
 await database.close()
 
-const added = ['__name', '<instance_members_initializer>']
-const functions = passed.filter((one) => !idle.has(placeOf(one)) && !added.includes(one.name))
+const addedByEsbuild = ['__name', '<instance_members_initializer>']
+const functions = executed.filter((one) => !idle.has(keyOf(one)) && !addedByEsbuild.includes(one.name))
 const files = new Set(functions.map(({ file }) => file))
 const folderOf = (file: string): string => path.dirname(file)
 for (const folder of new Set([...files].map(folderOf).sort())) {
@@ -56,10 +56,10 @@ for (const folder of new Set([...files].map(folderOf).sort())) {
   console.log(`${folder}: ${new Set(inFolder.map(({ file }) => file)).size} files, ${inFolder.length} functions`)
 }
 console.log(`${files.size} files, ${functions.length} functions`)
-if (values.list) for (const one of functions) console.log(`${placeOf(one)} ${one.name}`)
+if (values.list) for (const one of functions) console.log(`${keyOf(one)} ${one.name}`)
 
-async function requested(url: string): Promise<void> {
+async function request(url: string): Promise<void> {
   const response = await fetch(url)
   const text = await response.text()
-  if (response.status !== 200) throw new Error(`${url} is ${response.status}: ${text}`)
+  if (response.status !== 200) throw new Error(`${url}: status ${response.status}: ${text}`)
 }

@@ -8,55 +8,58 @@ import { addressOf, apply, deposit, mark, midnight, opened, position, strategy }
 import { startSubscribers, type SubscriberProcess } from './subscriber-process.ts'
 
 export interface LiveMeasureOptions {
-  /** A database with all migrations and no rows. */
+  /** A database with all migrations and no rows, by which this process writes. */
   readonly database: Database
+  /** Address of the same database, for the gateway. */
   readonly url: string
   readonly subscribers: number
   readonly vaults: number
-  /** Seconds without changes in which memory and CPU time are measured: two heartbeats and more. */
+  /** Seconds without changes in which memory and CPU time are measured: longer than two heartbeats. */
   readonly idleSeconds: number
-  /** Changes that all subscribers receive. */
+  /** Number of changes that all subscribers receive. */
   readonly broadcasts: number
-  /** Seconds of changes to one vault after the other. */
+  /** Seconds of changes that each concern one vault. */
   readonly trickleSeconds: number
 }
 
-/** Figures of one gateway process; times in milliseconds. */
-export interface LiveFigures {
+/** Measurements of one gateway process; times in milliseconds. */
+export interface LiveMeasurement {
   readonly subscribers: number
-  /** Memory of the process that the open streams take, garbage collected. */
+  /** Resident memory with all streams open, above that without streams. */
   readonly idleMegabytes: number
-  /** CPU time of the open streams, as a share of a core. */
+  /** CPU time of the process with all streams open and no changes, as a share of a core. */
   readonly idleCpu: number
+  /** Latency from the commit to the client, of changes that all subscribers receive. */
   readonly broadcast: { readonly p50: number; readonly p99: number }
   /** CPU time of the process for one event of one subscriber, in microseconds. */
   readonly deliveryMicroseconds: number
-  /** Snapshots that other clients ask for, none from the response cache. */
+  /** Latency of other clients' uncached snapshots, during the broadcasts and without streams. */
   readonly snapshotsMeanwhile: { readonly p99: number; readonly unloadedP99: number }
-  /** From the commit to the client, of changes to one vault after the other. */
+  /** Latency from the commit to the client, of changes that each concern one vault. */
   readonly trickle: { readonly p50: number; readonly p99: number }
+  /** Number of events that did not arrive in time. */
   readonly missed: number
 }
 
 const changesPerSecond = 20
-/** Time for one change to reach all subscribers. */
-const broadcastMilliseconds = 1_500
-const patienceMilliseconds = 20_000
+/** Interval of the broadcasts: one has reached all subscribers before the next. */
+const broadcastIntervalMilliseconds = 1_500
+const deliveryTimeoutMilliseconds = 20_000
 
-/** Measures a gateway process whose streams are opened by another process. */
-export async function measureLive(options: LiveMeasureOptions): Promise<LiveFigures> {
+/** Starts a gateway and a process of subscribers; measures without changes, during broadcasts, and during a trickle. */
+export async function measureLive(options: LiveMeasureOptions): Promise<LiveMeasurement> {
   const { database, url, subscribers, vaults } = options
-  await apply(database, [strategy('one'), ...Array.from({ length: vaults }, (_, at) => beginning(at)).flat()])
+  await apply(database, [strategy('one'), ...Array.from({ length: vaults }, (_, at) => initialFacts(at)).flat()])
   const gateway = await startGateway([], { DATABASE_URL: url })
   const clients = startSubscribers()
   try {
-    const { snapshots: unloaded } = await witnessed(gateway, vaults, () => wait(2_000))
+    const { snapshots: unloaded } = await withSnapshotRequests(gateway, vaults, () => wait(2_000))
     const base = await gateway.read()
     await clients.open(gateway.port, [pathOf(0)], subscribers)
     const open = await gateway.read()
     await wait(options.idleSeconds * 1000)
     const idle = await gateway.read()
-    const broadcast = await broadcasts(options, gateway, clients)
+    const broadcast = await measureBroadcasts(options, gateway, clients)
     const afterwards = await gateway.read()
     await clients.closeStreams()
     await clients.open(
@@ -64,7 +67,7 @@ export async function measureLive(options: LiveMeasureOptions): Promise<LiveFigu
       Array.from({ length: vaults }, (_, at) => pathOf(at)),
       subscribers,
     )
-    const trickle = await trickles(options, clients)
+    const trickle = await measureTrickle(options, clients)
     const events = options.broadcasts * subscribers
     return {
       subscribers,
@@ -86,7 +89,7 @@ function percentiles(latencies: readonly number[]): { readonly p50: number; read
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) }
 }
 
-function beginning(at: number): FactInput[] {
+function initialFacts(at: number): FactInput[] {
   const vault = addressOf(at + 1)
   return [opened(vault, 'one'), deposit(vault, midnight + 1 + at, '1000')]
 }
@@ -95,8 +98,9 @@ function pathOf(at: number): string {
   return `/live/vaults?vault=${addressOf(at + 1)}`
 }
 
-async function witnessed(gateway: GatewayProcess, vaults: number, work: () => Promise<unknown>) {
-  // Vaults that no stream of the broadcast follows.
+/** Sends snapshot requests of other clients during some work. */
+async function withSnapshotRequests(gateway: GatewayProcess, vaults: number, work: () => Promise<unknown>) {
+  // The last vaults: broadcasts change the first one.
   const others = Array.from({ length: Math.min(50, vaults - 1) }, (_, at) => addressOf(vaults - at))
   const witness = startWitness(gateway.port, others)
   try {
@@ -111,30 +115,30 @@ async function witnessed(gateway: GatewayProcess, vaults: number, work: () => Pr
 
 interface Latencies {
   readonly latencies: readonly number[]
-  /** Events that did not come. */
+  /** Number of events that did not arrive in time. */
   readonly missed: number
 }
 
-/** Changes one vault that all subscribers follow, again and again. */
-async function broadcasts(
+/** Repeatedly changes one vault, which all subscribers follow. */
+async function measureBroadcasts(
   { database, ...options }: LiveMeasureOptions,
   gateway: GatewayProcess,
   clients: SubscriberProcess,
 ) {
-  const writer = new Writer(database, options.vaults)
+  const writer = new ChangeWriter(database, options.vaults)
   await clients.take()
-  const { snapshots } = await witnessed(gateway, options.vaults, async () => {
+  const { snapshots } = await withSnapshotRequests(gateway, options.vaults, async () => {
     for (let count = 0; count < options.broadcasts; count++) {
-      await Promise.all([writer.change(0), wait(broadcastMilliseconds)])
+      await Promise.all([writer.change(0), wait(broadcastIntervalMilliseconds)])
     }
   })
   return { ...(await writer.latencies(clients, () => options.subscribers)), snapshots }
 }
 
-/** Changes one vault after the other, at a constant rate. */
-async function trickles(options: LiveMeasureOptions, clients: SubscriberProcess): Promise<Latencies> {
+/** Changes one vault after another at a constant rate; the subscribers are spread over all vaults. */
+async function measureTrickle(options: LiveMeasureOptions, clients: SubscriberProcess): Promise<Latencies> {
   const { database, vaults, subscribers } = options
-  const writer = new Writer(database, vaults)
+  const writer = new ChangeWriter(database, vaults)
   await clients.take()
   const changes = options.trickleSeconds * changesPerSecond
   for (let count = 0; count < changes; count++) {
@@ -145,8 +149,8 @@ async function trickles(options: LiveMeasureOptions, clients: SubscriberProcess)
   return writer.latencies(clients, followersOf)
 }
 
-/** Writes changes, each of which has a value of its own. */
-class Writer {
+/** Commits changes with unique values, by which it matches them with the events of subscribers. */
+class ChangeWriter {
   static #changes = 0
   readonly #database: Database
   readonly #vaults: number
@@ -157,7 +161,7 @@ class Writer {
     this.#vaults = vaults
     this.#database = {
       ...database,
-      // The latency counts from the moment when the writer itself knows that its change is committed.
+      // Latencies begin when the commit has returned to the writer.
       transaction: async (work) => {
         const result = await database.transaction(work)
         this.#committedAt = Number(process.hrtime.bigint()) / 1e6
@@ -166,25 +170,29 @@ class Writer {
     }
   }
 
+  /** Commits one change of the vault with this index. */
   async change(vault: number): Promise<void> {
-    const valueUsd = 2_000 + ++Writer.#changes / 100
-    const ts = midnight + this.#vaults + 10 + Writer.#changes
+    const valueUsd = 2_000 + ++ChangeWriter.#changes / 100
+    const ts = midnight + this.#vaults + 10 + ChangeWriter.#changes
     await apply(this.#database, [mark(addressOf(vault + 1), ts, valueUsd.toFixed(2), { positions: [position('p')] })])
     this.#committed.set(Number(valueUsd.toFixed(2)), { at: this.#committedAt, vault })
   }
 
-  /** @param followersOf number of streams that follow a vault */
+  /**
+   * Waits for the events of all changes, up to a timeout, and returns their latencies.
+   * @param followersOf returns the number of streams that follow the vault with an index
+   */
   async latencies(clients: SubscriberProcess, followersOf: (vault: number) => number): Promise<Latencies> {
-    const wanted = [...this.#committed.values()].reduce((sum, { vault }) => sum + followersOf(vault), 0)
+    const expected = [...this.#committed.values()].reduce((sum, { vault }) => sum + followersOf(vault), 0)
     const latencies: number[] = []
-    const until = performance.now() + patienceMilliseconds
-    while (latencies.length < wanted && performance.now() < until) {
+    const until = performance.now() + deliveryTimeoutMilliseconds
+    while (latencies.length < expected && performance.now() < until) {
       await wait(500)
       for (const [value, at] of await clients.take()) {
         const committed = this.#committed.get(value)
         if (committed !== undefined) latencies.push(at - committed.at)
       }
     }
-    return { latencies, missed: wanted - latencies.length }
+    return { latencies, missed: expected - latencies.length }
   }
 }

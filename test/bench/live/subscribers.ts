@@ -1,55 +1,56 @@
 /*
- * Subscribers of a gateway's streams, in a process of their own: sockets that read what comes, and note for each snapshot
- * its value and when it came. Told by messages; see subscriber-process.ts.
+ * Program of the subscriber process: opens streams of server-sent events, and records the value and the time of each
+ * snapshot. It receives commands as IPC messages, and answers each; see subscriber-process.ts.
  */
 import { connect, type Socket } from 'node:net'
 
-/** A message to the process. */
-export type SubscriberOrder =
-  /** Opens streams on the paths in turn. */
+/** An IPC message to the process. */
+export type SubscriberCommand =
+  /** Opens `count` streams on the paths in turn; answered with their number when each has received a snapshot. */
   | { readonly open: { readonly port: number; readonly paths: readonly string[]; readonly count: number } }
-  /** Tells the arrivals since the last time, and forgets them. */
+  /** Answered with the snapshots that were received since the last such command. */
   | { readonly take: true }
-  /** Closes all streams. */
+  /** Closes all streams; answered when they are closed. */
   | { readonly close: true }
 
-/** Snapshots as they came: the value of the vault, and the monotonic clock of the machine, in milliseconds. */
-export type Arrivals = readonly (readonly [valueUsd: number, at: number])[]
+/** Snapshots in the order of their arrival: value of the vault, and monotonic time of the machine in milliseconds. */
+export type ReceivedSnapshots = readonly (readonly [valueUsd: number, at: number])[]
 
-/** Streams that one address opens: a gateway's limit. */
-const perAddress = 20
-const openedAtOnce = 100
+/** Maximum number of streams that a gateway permits to one address. */
+const streamsPerAddress = 20
+const concurrentOpens = 100
 
 const sockets = new Set<Socket>()
-let arrivals: [number, number][] = []
+let received: [number, number][] = []
 
-process.on('message', (order: SubscriberOrder) => void obey(order).then((told) => process.send?.(told)))
+process.on('message', (command: SubscriberCommand) => void execute(command).then((result) => process.send?.(result)))
 process.on('disconnect', () => process.exit())
 
-async function obey(order: SubscriberOrder): Promise<unknown> {
-  if ('open' in order) return openAll(order.open)
-  if ('close' in order) return closeAll()
-  const taken = arrivals
-  arrivals = []
+/** Executes a command, and returns the answer to it. */
+async function execute(command: SubscriberCommand): Promise<unknown> {
+  if ('open' in command) return openAll(command.open)
+  if ('close' in command) return closeAll()
+  const taken = received
+  received = []
   return taken
 }
 
-async function openAll({ port, paths, count }: Extract<SubscriberOrder, { open: unknown }>['open']): Promise<number> {
+async function openAll({ port, paths, count }: Extract<SubscriberCommand, { open: unknown }>['open']): Promise<number> {
   let next = 0
   const opener = async (): Promise<void> => {
-    for (let at = next++; at < count; at = next++) await open(port, paths[at % paths.length] ?? '', addressOf(at))
+    for (let at = next++; at < count; at = next++) await open(port, paths[at % paths.length] ?? '', localAddressOf(at))
   }
-  await Promise.all(Array.from({ length: openedAtOnce }, opener))
+  await Promise.all(Array.from({ length: concurrentOpens }, opener))
   return sockets.size
 }
 
-/** Linux has all of 127.0.0.0/8 without configuration. */
-function addressOf(at: number): string {
-  const host = Math.floor(at / perAddress) + 1
+/** Returns the local address of a stream by its index. On Linux, all of 127.0.0.0/8 is local. */
+function localAddressOf(at: number): string {
+  const host = Math.floor(at / streamsPerAddress) + 1
   return `127.1.${host >> 8}.${host & 255}`
 }
 
-/** Opens a stream; resolves with its first snapshot. */
+/** Opens a stream; resolves when its first snapshot is received. */
 function open(port: number, path: string, localAddress: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', localAddress })
@@ -66,7 +67,7 @@ function open(port: number, path: string, localAddress: string): Promise<void> {
       const end = text.lastIndexOf('\n\n')
       if (end < 0) return
       for (const [, value] of text.slice(0, end).matchAll(/"valueUsd":([\d.]+)/g)) {
-        arrivals.push([Number(value), machineClock()])
+        received.push([Number(value), machineClock()])
         resolve()
       }
       text = text.slice(end)
@@ -80,7 +81,7 @@ function closeAll(): Promise<number> {
   return new Promise((resolve) => setTimeout(() => resolve(sockets.size), 100))
 }
 
-/** Milliseconds of a clock that all processes of the machine share. */
+/** Returns milliseconds of the monotonic clock, which all processes of the machine share. */
 function machineClock(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

@@ -11,18 +11,18 @@ const pageLength = 50
 const filters: Readonly<Record<string, VaultFilter>> = {
   'no filter': anyVault,
   'rare status': { ...anyVault, status: ['suspended'] },
-  'status of none': { ...anyVault, status: ['exiting'] },
+  'status of no vault': { ...anyVault, status: ['exiting'] },
   strategy: { ...anyVault, strategy: ['strategy-1'] },
   'strategy, status': { ...anyVault, strategy: ['strategy-1'], status: ['attention'] },
   value: { ...anyVault, valueUsd: { gte: '100500', lte: '600000' } },
   'rare value': { ...anyVault, valueUsd: { gte: '100500', lte: '100600' } },
   venue: { ...anyVault, venue: ['uniswap-v3'] },
-  'pair of none': { ...anyVault, pair: [{ a: 'USDC', b: 'WETH' }] },
+  'pair of no vault': { ...anyVault, pair: [{ a: 'USDC', b: 'WETH' }] },
   'pair, strategy': { ...anyVault, pair: [{ a: 'WETH', b: 'USDC' }], strategy: ['strategy-1'] },
   owner: { ...anyVault, owner: [vaultAddress(900_001)] },
 }
 
-/** Times of reads by what is read, in milliseconds. */
+/** Milliseconds of reads by their name. */
 export type Times = ReadonlyMap<string, number>
 
 /** Times the first page of all vaults in each order with each filter. */
@@ -44,24 +44,24 @@ export function timePages(database: Database): Promise<Times> {
   return timeAll(reads)
 }
 
-/** Times the numbers of vaults with each filter. */
+/** Times the count of vaults with each filter. */
 export function timeVaultCounts(database: Database): Promise<Times> {
   return timeAll(
     Object.entries(filters).map(([name, filter]) => [name, () => countVaults(database, [allStrategies], filter)]),
   )
 }
 
-/** Times the number of rows of a vault's ledger: of all, and of those of a type in a window. */
+/** Times counts of a vault's ledger: of all rows, and of those of one type in a range of time. */
 export function timeLedgerCounts(database: Database, vault: string): Promise<Times> {
-  const ever = { types: null, since: 0, until: worldEnd + 1 }
+  const allTime = { types: null, since: 0, until: worldEnd + 1 }
   const window = { types: ['fee'] as const, since: worldEnd - 20 * 86_400, until: worldEnd - 86_400 }
   return timeAll([
-    ['all', () => countLedger(database, [vault], ever)],
-    ['of a type in a window', () => countLedger(database, [vault], window)],
+    ['all', () => countLedger(database, [vault], allTime)],
+    ['of one type in a range of time', () => countLedger(database, [vault], window)],
   ])
 }
 
-/** The fastest of some rounds each: what else the machine does only adds to it. */
+/** Times each read in several rounds, and returns its minimum: other work of the machine can only increase a time. */
 async function timeAll(reads: readonly [string, () => Promise<unknown>][]): Promise<Times> {
   const times = new Map<string, number>()
   for (let round = 0; round < rounds; round++) {
@@ -74,8 +74,8 @@ async function timeAll(reads: readonly [string, () => Promise<unknown>][]): Prom
   return times
 }
 
-/** Returns the read whose time grew most, and how many times as long it takes. */
-export function maxGrown(small: Times, large: Times): { readonly name: string; readonly ratio: number } {
-  const grown = Array.from(large, ([name, time]) => ({ name, ratio: time / (small.get(name) ?? NaN) }))
-  return grown.toSorted((one, other) => other.ratio - one.ratio)[0] ?? { name: 'none', ratio: NaN }
+/** Returns the read with the largest ratio of its times in the two worlds. */
+export function largestGrowth(small: Times, large: Times): { readonly name: string; readonly ratio: number } {
+  const ratios = Array.from(large, ([name, time]) => ({ name, ratio: time / (small.get(name) ?? NaN) }))
+  return ratios.toSorted((one, other) => other.ratio - one.ratio)[0] ?? { name: 'none', ratio: NaN }
 }

@@ -9,26 +9,31 @@ import { vaultAddress } from '../speed/world.ts'
 const root = path.resolve(import.meta.dirname, '../../..')
 const loadSeconds = 5
 const connections = 16
-const vaultsAsked = 500
+const requestedVaults = 500
 
-/** The greatest memory that a process has had, in megabytes; 0 where it has ended. Linux alone tells it. */
+/**
+ * Returns the peak resident memory of a process in megabytes; 0 for one that has exited and is not reaped yet.
+ * @throws {Error} if there is no such process, and on systems other than Linux
+ * @see https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
+ */
 function peakMegabytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  // A process that has ended, and whose end is not collected yet, has a status without it.
+  // A zombie process has no VmHWM.
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024
 }
 
 /**
- * Measures the memory of a gateway that answers all workloads for vaults from all over the world, its cache on.
- * @param env where its database is
+ * Measures the peak memory of a gateway with a response cache, under a load of all workloads on vaults throughout the world.
+ * @param env variables that select the database
+ * @param vaults number of vaults in the world
  */
-export async function gatewayMegabytes(env: Readonly<Record<string, string>>, vaults: number): Promise<number> {
+export async function measureGatewayMegabytes(env: Readonly<Record<string, string>>, vaults: number): Promise<number> {
   const system = await startSystem(gatewayProgram({ ...env, CACHE_MEGABYTES: '16' }, readinessRequest('rest')))
   try {
-    const asked = Array.from({ length: vaultsAsked }, (_, index) =>
-      vaultAddress(1 + Math.floor((index * vaults) / vaultsAsked)),
+    const addresses = Array.from({ length: requestedVaults }, (_, index) =>
+      vaultAddress(1 + Math.floor((index * vaults) / requestedVaults)),
     )
-    const requests = asked.flatMap((address) => workloads.flatMap(({ ways }) => ways.rest?.(address) ?? []))
+    const requests = addresses.flatMap((address) => workloads.flatMap(({ ways }) => ways.rest?.(address) ?? []))
     await generateLoad(requests, { port: system.port, connections, seconds: loadSeconds })
     return peakMegabytes(system.pid)
   } finally {
@@ -37,11 +42,11 @@ export async function gatewayMegabytes(env: Readonly<Record<string, string>>, va
 }
 
 /**
- * Measures the memory of an ingester that marks vaults from all over the world, each as often as the others.
- * @param env where its database is
- * @param newest time of the newest fact in the database, in Unix seconds
+ * Measures the peak memory of an ingester of marks, which are spread evenly over all vaults.
+ * @param env variables that select the database
+ * @param newest Unix seconds of the newest fact in the database
  */
-export async function ingesterMegabytes(
+export async function measureIngesterMegabytes(
   env: Readonly<Record<string, string>>,
   { vaults, marks, newest }: { vaults: number; marks: number; newest: number },
 ): Promise<number> {
@@ -52,16 +57,16 @@ export async function ingesterMegabytes(
   })
   const ended = new Promise<number | null>((resolve) => ingester.once('close', resolve))
   let megabytes = 0
-  const watch = setInterval(() => (megabytes = Math.max(megabytes, peakOrZero(ingester.pid))), 50)
+  const timer = setInterval(() => (megabytes = Math.max(megabytes, peakOrZero(ingester.pid))), 50)
   for (let index = 0; index < marks; index++) {
     const address = vaultAddress(1 + Math.floor((index * 7_919) % vaults))
-    const isTaken = ingester.stdin.write(`${JSON.stringify(mark(address, newest + 1 + index, index))}\n`)
-    if (!isTaken) await new Promise((resolve) => ingester.stdin.once('drain', resolve))
+    const hasSpace = ingester.stdin.write(`${JSON.stringify(mark(address, newest + 1 + index, index))}\n`)
+    if (!hasSpace) await new Promise((resolve) => ingester.stdin.once('drain', resolve))
   }
   ingester.stdin.end()
   const status = await ended
-  clearInterval(watch)
-  if (status !== 0) throw new Error(`The ingester ended with ${String(status)}`)
+  clearInterval(timer)
+  if (status !== 0) throw new Error(`The ingester exited with status ${String(status)}`)
   return megabytes
 }
 
@@ -69,7 +74,7 @@ function peakOrZero(pid: number | undefined): number {
   try {
     return pid === undefined ? 0 : peakMegabytes(pid)
   } catch {
-    // It has ended.
+    // The process has exited.
     return 0
   }
 }
