@@ -11,7 +11,7 @@ import { type FeedPosition, readFeedPosition } from '../../src/database/write/fe
 import { ingest } from '../../src/feed/ingest.ts'
 import { createDatabase, createOnServer, empty, emptyDatabase, postgresUrl } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
-import { fallingBack } from '../support/falling-back.ts'
+import { withTransactionHook } from '../support/transaction-hook.ts'
 import { prepareHomes } from '../support/home.ts'
 import { fillTables, readTables } from '../support/older-database.ts'
 import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../support/own-postgresql.ts'
@@ -74,11 +74,11 @@ describeOnChain('a chain that is followed while its database', () => {
     let reopened: (FeedPosition | null)[]
     let stopping: AbortController
     let running: Promise<unknown>
-    let beforeNext: ReturnType<typeof fallingBack>['beforeNext']
+    let beforeNext: ReturnType<typeof withTransactionHook>['beforeNext']
 
     beforeEach(async () => {
       real = await emptyDatabase()
-      const falling = fallingBack(real)
+      const falling = withTransactionHook(real)
       beforeNext = falling.beforeNext
       reopened = []
       stopping = new AbortController()
@@ -187,7 +187,7 @@ describeOnChain('a chain that is followed while its database', () => {
     const copy = await readTables(real)
     await deposits(2)
     await applyChain(real, json)
-    const { database, beforeNext } = fallingBack(real)
+    const { database, beforeNext } = withTransactionHook(real)
     // The first transaction reads the progress of the vaults.
     beforeNext(() =>
       Promise.resolve(

@@ -12,8 +12,8 @@ const megabyte = 1024 * 1024
 const disk = mountSmallDisk(120)
 const facts = manyDemoFacts(5)
 
-describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
-  const { folder, leave, makeRoom, remove } = disk
+describe.skipIf(disk.skipReason !== '')(`on a full disk${disk.skipReason}`, () => {
+  const { folder, leaveFree, freeSpace, remove } = disk
   const homes = prepareHomes()
   const { start, run } = commandLine()
 
@@ -34,7 +34,7 @@ describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
     expect(await run(['ingest', path.join(homes.folder, 'feed.ndjson')], env)).toMatchObject({ status: 0 })
     whole = await dumpOf(dataDir)
   }, 300_000)
-  beforeEach(() => makeRoom)
+  beforeEach(() => freeSpace)
   afterAll(() => remove())
 
   describe('the embedded database', () => {
@@ -44,7 +44,7 @@ describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
     const feed = (): string => path.join(homes.folder, 'feed.ndjson')
 
     test('is rejected at the start, with a remedy', async () => {
-      await leave(megabyte)
+      await leaveFree(megabyte)
       const { status, stderr } = await run(['ingest', feed()], env)
       expect([status, stderr]).toEqual([1, `${full}\n`])
     })
@@ -53,7 +53,7 @@ describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
     const waiting = async (): Promise<Running> => {
       await rm(dataDir, { recursive: true, force: true })
       await (await openDatabase({ engine: 'pglite', dataDir })).close()
-      await leave(33 * megabyte)
+      await leaveFree(33 * megabyte)
       const running = start(['ingest', feed()], env)
       await running.says(/too little disk left/)
       return running
@@ -61,7 +61,7 @@ describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
 
     test('lets an ingest wait for disk space, and continue by itself', async () => {
       const running = await waiting()
-      await makeRoom()
+      await freeSpace()
       const { status, stderr } = await running.ended
       expect(status, stderr).toBe(0)
       expect(stderr).toContain(`${full} The feed waits, and goes on by itself.\nThe feed goes on.\n`)
@@ -73,7 +73,7 @@ describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
       const running = await waiting()
       running.kill('SIGTERM')
       expect(await running.ended).toMatchObject({ status: 1 })
-      await makeRoom()
+      await freeSpace()
       const { status, stderr } = await run(['ingest', feed()], env)
       expect(status, stderr).toBe(0)
       expect(stderr).toMatch(/skipped +[1-9]/)
@@ -86,11 +86,11 @@ describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
     const feed = path.join(folder, 'bad.ndjson')
     const text = feedText(facts)
     await writeFile(feed, bad.join('') + text)
-    await leave(megabyte)
+    await leaveFree(megabyte)
     const { dataDir, env } = await homes.createInFolder()
     const running = start(['ingest', '--skip-bad', feed], env)
     await running.says(/can't be set aside in \S+rejects\.ndjson: ENOSPC[^\n]*Make room on its disk\. The feed waits/)
-    await makeRoom()
+    await freeSpace()
     const { status, stderr } = await running.ended
     expect(status, stderr).toBe(1)
     expect(stderr).toMatch(/rejected +3 /)

@@ -19,8 +19,8 @@ const disk = mountSmallDisk(160, postgresUrl === undefined ? 'needs PostgreSQL' 
 const waits =
   /at 127\.0\.0\.1:\d+ has too little disk left: make room there\. *The feed waits, and goes on by itself|The feed waits, and goes on by itself: The database at \S+ has too little disk left/
 
-describe.skipIf(disk.whyNot !== '')(`while the disk of PostgreSQL is full${disk.whyNot}`, () => {
-  const { folder, leave, makeRoom, remove } = disk
+describe.skipIf(disk.skipReason !== '')(`while the disk of PostgreSQL is full${disk.skipReason}`, () => {
+  const { folder, leaveFree, freeSpace, remove } = disk
   const homes = prepareHomes()
   const { start } = commandLine()
   let server: OwnPostgreSql
@@ -51,7 +51,7 @@ describe.skipIf(disk.whyNot !== '')(`while the disk of PostgreSQL is full${disk.
     whole = await dumpOf()
   }, 120_000)
   beforeEach(async () => {
-    await makeRoom()
+    await freeSpace()
     url = await create()
   })
   afterAll(async () => {
@@ -60,10 +60,10 @@ describe.skipIf(disk.whyNot !== '')(`while the disk of PostgreSQL is full${disk.
   })
 
   test('an ingest waits, and applies each fact once', async () => {
-    await leave(300_000)
+    await leaveFree(300_000)
     const running = start(['ingest', feed], { DATABASE_URL: url })
     await running.says(waits)
-    await makeRoom()
+    await freeSpace()
     const { status, stderr } = await running.ended
     expect(status, stderr).toBe(0)
     expect(stderr).toMatch(new RegExp(`applied +${facts.length} .*\nskipped +0\nrejected +0\n$`))
@@ -86,14 +86,14 @@ describe.skipIf(disk.whyNot !== '')(`while the disk of PostgreSQL is full${disk.
     }
     await vi.waitFor(async () => expect((await list()).body).not.toBe('[]'), { timeout: 30_000, interval: 100 })
     await wait(2_000)
-    await leave(300_000)
+    await leaveFree(300_000)
     await appendFile(followed, text.slice(half))
     await gateway.says(waits)
     const before = await list()
     expect(before.status).toBe(200)
     await wait(1_000)
     expect(await list()).toEqual(before)
-    await makeRoom()
+    await freeSpace()
     await gateway.says(/The feed goes on/)
     await vi.waitFor(async () => expect((await dumpOf())['vault']).toEqual(whole['vault']), {
       timeout: 60_000,

@@ -8,7 +8,7 @@ import { openapi } from '../../src/rest/openapi/document.ts'
 import { type ProblemCode, problems } from '../../src/rest/problem.ts'
 import { refusals } from '../../src/rest/openapi/refusals.ts'
 import { routes } from '../../src/rest/routes.ts'
-import { flawsOf, paths, templateOf } from '../support/contract.ts'
+import { openapiViolations, paths, pathTemplateOf } from '../support/openapi-conformance.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -134,7 +134,7 @@ function defaultOf(document: { toString(): string }, variable: string): unknown 
 async function flaws(path: string, init?: RequestInit, from = gateway): Promise<{ status: number; flaws: string[] }> {
   const request = new Request(`http://gateway.test${path}`, init)
   const response = await from.app.fetch(request)
-  return { status: response.status, flaws: await flawsOf(request, response) }
+  return { status: response.status, flaws: await openapiViolations(request, response) }
 }
 
 describe('an answer is as the document says', () => {
@@ -228,20 +228,24 @@ describe('an answer that is not as the document says is told apart:', () => {
     ['another type', answer([{ ...pair, tvlUsd: '1' }]), 'must be number'],
     ['null', answer([{ ...pair, a: null }]), 'must be string'],
     ['no list', answer({ pairs: [pair] }), 'must be array'],
-    ['no ETag', Response.json([], { headers: { 'cache-control': 'no-cache' } }), 'ETag is not there'],
+    ['no ETag', Response.json([], { headers: { 'cache-control': 'no-cache' } }), 'ETag is missing'],
     ['a weak ETag', answer([], { etag: 'W/"a"' }), 'ETag  must match'],
     ['a header more', answer([], { allow: 'GET' }), 'allow is not described'],
-    ['another status', answer([], {}, 418), '418 is none of the answers'],
-    ['a body of another type', answer([], { 'content-type': 'text/plain' }), 'text/plain is none of the types'],
+    ['another status', answer([], {}, 418), 'status 418 is not described'],
+    [
+      'a body of another type',
+      answer([], { 'content-type': 'text/plain' }),
+      'the content type text/plain is not described',
+    ],
   ])('%s', async (_, response, flaw) => {
-    expect(await flawsOf(universe, answer([pair]))).toEqual([])
-    expect((await flawsOf(universe, response)).join('\n')).toContain(flaw)
+    expect(await openapiViolations(universe, answer([pair]))).toEqual([])
+    expect((await openapiViolations(universe, response)).join('\n')).toContain(flaw)
   })
 
   test('the path that a request asks is found', () => {
-    expect(templateOf('/universe/pairs')).toBe('/universe/pairs')
-    expect(templateOf(`/vault/${vault}/equity`)).toBe('/vault/{address}/equity')
-    expect(templateOf('/universe/')).toBeNull()
+    expect(pathTemplateOf('/universe/pairs')).toBe('/universe/pairs')
+    expect(pathTemplateOf(`/vault/${vault}/equity`)).toBe('/vault/{address}/equity')
+    expect(pathTemplateOf('/universe/')).toBeNull()
   })
 })
 

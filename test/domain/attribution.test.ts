@@ -13,18 +13,18 @@ import { Decimal, roundUsd, zero } from '../../src/domain/decimal.ts'
 import { PriceMissing } from '../../src/domain/errors.ts'
 import { netUsd, newVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
 import {
-  amountOf,
+  applySteps,
+  applyValuation,
   assets,
   decimals,
   flow,
-  life,
-  live,
+  flowAmountUsd,
   prices,
   share,
   stepOf,
   symbols,
-  take,
   usd,
+  vaultSteps,
 } from '../support/arbitraries.ts'
 
 const micro = new Decimal('0.000001')
@@ -51,7 +51,11 @@ describe("the market's part", () => {
         steps.forEach(({ found, deposited, share, flows }, index) => {
           const before = { tsSeconds: index * 20_000, valueUsd: gains ? found : vault.valueUsd, prices: unit }
           const added = { type: 'deposit', assets: [{ symbol: 'USDC', amount: deposited }] } as const
-          vault = take(vault, before, flows === 'none' ? null : flows === 'in' ? added : { type: 'withdraw', share })
+          vault = applyValuation(
+            vault,
+            before,
+            flows === 'none' ? null : flows === 'in' ? added : { type: 'withdraw', share },
+          )
           expect(vault.marketDeltaUsd.isZero()).toBe(true)
           expect(strategyDeltaUsd(vault).equals(netUsd(vault))).toBe(true)
           if (!gains) expect(netUsd(vault).isZero()).toBe(true)
@@ -68,7 +72,7 @@ describe("the market's part", () => {
         let rounding = micro
         steps.forEach(({ prices: at, flow: moved }, index) => {
           const before = { tsSeconds: index * 20_000, valueUsd: roundUsd(valueUsd(vault.benchmark, at)), prices: at }
-          vault = take(vault, before, moved)
+          vault = applyValuation(vault, before, moved)
           // A withdrawal's share is of a value that is rounded, and so pays out the benchmark up to half a micro-dollar off.
           if (moved?.type === 'withdraw') rounding = rounding.plus('0.0000005')
           const bound = moved?.type === 'deposit' ? rounding.plus('0.0000005') : rounding
@@ -80,8 +84,8 @@ describe("the market's part", () => {
 
   test('is what an account kept in floats says, through any life', () => {
     fc.assert(
-      fc.property(life, (steps) => {
-        const states = live(newVault, steps)
+      fc.property(vaultSteps, (steps) => {
+        const states = applySteps(newVault, steps)
         let held = symbols.map(() => 0)
         let paidOut = 0
         let capitalIn = 0
@@ -89,7 +93,7 @@ describe("the market's part", () => {
           const total = () =>
             symbols.reduce((sum, symbol, which) => sum + (held[which] ?? 0) * Number(at.get(symbol)), 0)
           const amount =
-            moved === null ? 0 : amountOf(moved, { tsSeconds: 0, valueUsd: foundUsd, prices: at }).toNumber()
+            moved === null ? 0 : flowAmountUsd(moved, { tsSeconds: 0, valueUsd: foundUsd, prices: at }).toNumber()
           if (moved?.type === 'deposit') {
             capitalIn += amount
             held = held.map((quantity, which) =>
@@ -113,20 +117,20 @@ describe("the market's part", () => {
 
   test('is left by a flow where its valuation put it, up to the rounding of its amount', () => {
     fc.assert(
-      fc.property(life, prices, usd, flow, (steps, at, found, moved) => {
-        const vault = live(newVault, steps).at(-1) as VaultState
+      fc.property(vaultSteps, prices, usd, flow, (steps, at, found, moved) => {
+        const vault = applySteps(newVault, steps).at(-1) as VaultState
         const before = { tsSeconds: 1_800_000_000, valueUsd: found, prices: at }
-        const delta = take(vault, before, null).marketDeltaUsd
-        expect(isNear(take(vault, before, moved).marketDeltaUsd, delta, micro)).toBe(true)
+        const delta = applyValuation(vault, before, null).marketDeltaUsd
+        expect(isNear(applyValuation(vault, before, moved).marketDeltaUsd, delta, micro)).toBe(true)
       }),
     )
   })
 
   test('no longer moves once all is withdrawn', () => {
     fc.assert(
-      fc.property(life, prices, prices, worth, (steps, at, later, found) => {
-        const vault = live(newVault, steps).at(-1) as VaultState
-        const out = take(
+      fc.property(vaultSteps, prices, prices, worth, (steps, at, later, found) => {
+        const vault = applySteps(newVault, steps).at(-1) as VaultState
+        const out = applyValuation(
           vault,
           { tsSeconds: 1_800_000_000, valueUsd: found, prices: at },
           { type: 'withdraw', share: 1_000_000 },
@@ -221,13 +225,13 @@ describe('a withdrawal from the benchmark', () => {
 
   test('forgets no asset: one that is gone still needs a price', () => {
     fc.assert(
-      fc.property(life, worth, prices, (steps, found, at) => {
-        const vault = live(newVault, steps).at(-1) as VaultState
+      fc.property(vaultSteps, worth, prices, (steps, found, at) => {
+        const vault = applySteps(newVault, steps).at(-1) as VaultState
         const before = { tsSeconds: 1_800_000_000, valueUsd: found, prices: at }
-        const out = take(vault, before, { type: 'withdraw', share: 1_000_000 })
+        const out = applyValuation(vault, before, { type: 'withdraw', share: 1_000_000 })
         for (const symbol of vault.benchmark.holdings.keys()) {
           const blind = new Map([...at].filter(([priced]) => priced !== symbol))
-          expect(() => take(out, { ...before, prices: blind }, null)).toThrow(
+          expect(() => applyValuation(out, { ...before, prices: blind }, null)).toThrow(
             expect.objectContaining({ symbol, key: `prices.${symbol}` }),
           )
         }

@@ -5,19 +5,19 @@ import { AmountMismatch, PriceMissing, WithdrawalOverValue } from '../../src/dom
 import { deposit, revalue, usdText, type Valuation, withdraw } from '../../src/domain/flows.ts'
 import { netUsd, newVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
 import {
-  amountOf,
   anyUsd,
+  applyFlow,
+  applySteps,
+  applyValuation,
   assets,
   decimals,
   flow,
-  life,
-  live,
+  flowAmountUsd,
   prices,
   type Step,
   stepOf,
-  take,
-  takeFlow,
   usd,
+  vaultSteps,
 } from '../support/arbitraries.ts'
 
 const now = 1_700_000_000
@@ -28,7 +28,7 @@ function micros(amount: Decimal): bigint {
 }
 
 /** A vault that has lived, and a time after that. */
-const lived = life.map((steps) => live(newVault, steps).at(-1) as VaultState)
+const lived = vaultSteps.map((steps) => applySteps(newVault, steps).at(-1) as VaultState)
 const valuation: fc.Arbitrary<Valuation> = fc.record({
   tsSeconds: fc.constant(now + 10_000_000),
   valueUsd: usd,
@@ -75,7 +75,7 @@ describe('a flow', () => {
   test('never earns: netUsd is what its valuation made it', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
-        expect(netUsd(takeFlow(vault, before, moved)).equals(netUsd(revalue(vault, before)))).toBe(true)
+        expect(netUsd(applyFlow(vault, before, moved)).equals(netUsd(revalue(vault, before)))).toBe(true)
       }),
     )
   })
@@ -83,7 +83,7 @@ describe('a flow', () => {
   test('at the value carried leaves netUsd where it was', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, found, moved) => {
-        const after = takeFlow(vault, { ...found, valueUsd: vault.valueUsd }, moved)
+        const after = applyFlow(vault, { ...found, valueUsd: vault.valueUsd }, moved)
         expect(netUsd(after).equals(netUsd(vault))).toBe(true)
       }),
     )
@@ -92,8 +92,8 @@ describe('a flow', () => {
   test('moves its amount between the value and the capital, and no other', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
-        const after = takeFlow(vault, before, moved)
-        const amount = micros(amountOf(moved, before))
+        const after = applyFlow(vault, before, moved)
+        const amount = micros(flowAmountUsd(moved, before))
         const [added, taken] = moved.type === 'deposit' ? [amount, 0n] : [0n, amount]
         expect(micros(after.valueUsd)).toBe(micros(before.valueUsd) + added - taken)
         expect(micros(after.capitalInUsd)).toBe(micros(vault.capitalInUsd) + added)
@@ -105,7 +105,7 @@ describe('a flow', () => {
   test("doesn't change the growth that its valuation found", () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
-        expect(takeFlow(vault, before, moved).day).toEqual(revalue(vault, before).day)
+        expect(applyFlow(vault, before, moved).day).toEqual(revalue(vault, before).day)
       }),
     )
   })
@@ -113,7 +113,7 @@ describe('a flow', () => {
   test('at the value carried is no growth', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, found, moved) => {
-        const after = takeFlow(vault, { ...found, valueUsd: vault.valueUsd }, moved)
+        const after = applyFlow(vault, { ...found, valueUsd: vault.valueUsd }, moved)
         expect(after.day?.growth.equals(1)).toBe(true)
         expect(after.day?.startUsd.equals(vault.valueUsd)).toBe(true)
       }),
@@ -124,7 +124,7 @@ describe('a flow', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
         const copy = structuredCloneOf(vault)
-        takeFlow(vault, before, moved)
+        applyFlow(vault, before, moved)
         expect(structuredCloneOf(vault)).toEqual(copy)
       }),
     )
@@ -132,12 +132,12 @@ describe('a flow', () => {
 })
 
 describe('through any sequence of valuations and flows', () => {
-  const anyLife = fc.oneof(life, fc.array(stepOf(anyUsd), { minLength: 1, maxLength: 6 }))
+  const anyLife = fc.oneof(vaultSteps, fc.array(stepOf(anyUsd), { minLength: 1, maxLength: 6 }))
 
   test('netUsd is the sum of what each valuation found over what was carried', () => {
     fc.assert(
       fc.property(anyLife, (steps) => {
-        const states = live(newVault, steps)
+        const states = applySteps(newVault, steps)
         const earned = steps.reduce(
           (sum, { foundUsd }, index) => sum + micros(foundUsd) - micros((states[index] as VaultState).valueUsd),
           0n,
@@ -150,7 +150,7 @@ describe('through any sequence of valuations and flows', () => {
   test('the strategy and the market sum exactly to netUsd, in whole micro-dollars', () => {
     fc.assert(
       fc.property(anyLife, (steps) => {
-        for (const vault of live(newVault, steps)) {
+        for (const vault of applySteps(newVault, steps)) {
           const net = micros(vault.valueUsd) + micros(vault.capitalOutUsd) - micros(vault.capitalInUsd)
           expect(micros(strategyDeltaUsd(vault)) + micros(vault.marketDeltaUsd)).toBe(net)
           expect(sumOfTexts(usdText(strategyDeltaUsd(vault)), usdText(vault.marketDeltaUsd))).toBe(net)
@@ -161,10 +161,12 @@ describe('through any sequence of valuations and flows', () => {
 
   test('the growth of a day is the product of what its valuations found over what was carried', () => {
     // All within the day that begins with the first second: so that it is one day's growth.
-    const quick = life.map((steps) => steps.map((step): Step => ({ ...step, waitSeconds: step.waitSeconds % 7_000 })))
+    const quick = vaultSteps.map((steps) =>
+      steps.map((step): Step => ({ ...step, waitSeconds: step.waitSeconds % 7_000 })),
+    )
     fc.assert(
       fc.property(quick, (steps) => {
-        const states = live(newVault, steps, 86_400 * 19_000 + 1)
+        const states = applySteps(newVault, steps, 86_400 * 19_000 + 1)
         const product = steps.reduce((growth, { foundUsd }, index) => {
           const carried = (states[index] as VaultState).valueUsd.toNumber()
           return carried === 0 ? growth : growth * (foundUsd.toNumber() / carried)
@@ -183,7 +185,7 @@ describe('a deposit', () => {
     const some = fc.integer({ min: -1_000, max: 1_000 }).filter((off) => off !== 0)
     fc.assert(
       fc.property(lived, valuation, assets, some, (vault, before, added, off) => {
-        const worthUsd = amountOf({ type: 'deposit', assets: added }, before)
+        const worthUsd = flowAmountUsd({ type: 'deposit', assets: added }, before)
         const amountUsd = worthUsd.plus(`${off}e-6`)
         expect(() => deposit(vault, before, amountUsd, added)).toThrow(AmountMismatch)
         expect(() => deposit(vault, before, amountUsd, added)).toThrow(
@@ -270,7 +272,7 @@ test('a USD amount is stored with its six decimals', () => {
 })
 
 test('a step without a flow is a valuation', () => {
-  const vault = take(newVault, at('5'), null)
+  const vault = applyValuation(newVault, at('5'), null)
   expect(vault).toEqual(revalue(newVault, at('5')))
 })
 

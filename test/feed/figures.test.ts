@@ -6,7 +6,7 @@ import { newestCompleteDay, realisedFigures, windowStart } from '../../src/domai
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { buildWorld, vaultAddress, worldEnd } from '../bench/speed/world.ts'
 import { createDatabase, empty, runScript, type TestDatabase } from '../support/database.ts'
-import { touchedByWrites } from '../support/explain.ts'
+import { explainWrites } from '../support/explain.ts'
 import { addressOf, apply, deposit, event, feedOf, mark, midnight, opened, strategy } from '../support/world.ts'
 
 const day = 86_400
@@ -177,7 +177,7 @@ describe('the figures of strategies', () => {
       const facts = Array.from({ length: marked }, (_, index) =>
         mark(vaultAddress(index + 1), worldEnd + day, '100000', { prices }),
       )
-      const { rows } = await touchedByWrites(database, (explained) => apply(explained, facts))
+      const { rows } = await explainWrites(database, (explained) => apply(explained, facts))
       const stored = await storedFigures(database)
       expect(stored).toEqual(await figuresOfAllDays(database))
       expect(stored).not.toEqual(before)

@@ -19,7 +19,7 @@ import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/databa
 import { type Dump, dump, dumpReadModel } from '../support/dump.ts'
 import { feedText } from '../support/feeds.ts'
 import { bufferBytes } from '../support/heap.ts'
-import { heldRejects } from '../support/held-rejects.ts'
+import { blockingRejects } from '../support/blocking-rejects.ts'
 import {
   apply,
   deposit,
@@ -339,10 +339,10 @@ describe('two feeds of different vaults of one strategy at once', () => {
     await emptyDatabase()
     const opening = [strategy('one'), ...[vaultA, vaultB].map((vault) => opened(vault, 'one'))]
     await apply(database, [...opening, deposit(vaultA, midnight + 10, '100'), deposit(vaultB, midnight + 10, '100')])
-    const { rejects, isHeld, release } = heldRejects()
+    const { rejects, isBlocked, release } = blockingRejects()
     const feedNamed = (name: string, fact: FactInput): Source => ({ ...feedOf([fact]), name })
     const first = ingest({ database, source: feedNamed('first', mark(vaultA, midnight + 20, '101')), rejects })
-    await Promise.race([isHeld, first])
+    await Promise.race([isBlocked, first])
     const second = ingest({ database, source: feedNamed('second', mark(vaultB, midnight + 20, '102')) })
     const outcome = await Promise.race([second, someoneWaits(second)]).finally(async () => {
       release()

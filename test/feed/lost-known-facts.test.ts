@@ -9,9 +9,9 @@ import { fileSource, type Source } from '../../src/feed/reading/source.ts'
 import type { SourceEnd } from '../../src/feed/read-until.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
-import { fallingBack } from '../support/falling-back.ts'
+import { withTransactionHook } from '../support/transaction-hook.ts'
 import { feedText } from '../support/feeds.ts'
-import { becomes, followFallingBack } from '../support/followed-run.ts'
+import { eventually, followWithHook } from '../support/followed-run.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
 /** Facts that one feed has skipped because another one has applied them, whose commit a failover has lost since. */
@@ -26,19 +26,19 @@ afterAll(() => rm(folder, { recursive: true }))
 
 test('known facts of another feed that are lost are applied, though the facts known last are there', async () => {
   const feed = path.join(folder, 'followed.ndjson')
-  const { real, name, beforeNext, reopened, batches, stop } = await followFallingBack(feed, beginning)
-  await becomes(() => expect(batches()).toBe(1))
+  const { real, name, beforeNext, reopened, batches, stop } = await followWithHook(feed, beginning)
+  await eventually(() => expect(batches()).toBe(1))
   await ingest({ database: real, source: feedOf(ofOther) })
   await appendFile(feed, feedText(ofOther))
-  await becomes(() => expect(batches()).toBe(2))
+  await eventually(() => expect(batches()).toBe(2))
   await appendFile(feed, feedText(beginning.slice(2)))
-  await becomes(() => expect(batches()).toBe(3))
+  await eventually(() => expect(batches()).toBe(3))
   beforeNext(async () => {
     await empty(real)
     await ingest({ database: real, source: { ...feedOf(beginning), name } })
   })
   await appendFile(feed, feedText([mark(vaultA, midnight + 30, '102')]))
-  await becomes(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
+  await eventually(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
   await stop()
   expect(reopened).toEqual([beginning.length])
   expect(await real.prisma.equityPoint.count()).toBe(3)
@@ -77,7 +77,7 @@ async function fallBackAmongHandled(
   await writeFile(feed, feedText([...(cuts.at(-1) ?? []), ...last]))
   await applyHandled()
   await ingest({ database: real, source: feedOf(ofOther) })
-  const { database, beforeNext } = fallingBack(real)
+  const { database, beforeNext } = withTransactionHook(real)
   const fallBack = async (): Promise<void> => {
     expect(await real.prisma.vault.count()).toBe(2)
     await empty(real)

@@ -7,9 +7,9 @@ import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
-import { fallingBack } from '../support/falling-back.ts'
+import { withTransactionHook } from '../support/transaction-hook.ts'
 import { feedText } from '../support/feeds.ts'
-import { becomes } from '../support/followed-run.ts'
+import { eventually } from '../support/followed-run.ts'
 import { feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
 let folder: string
@@ -37,7 +37,7 @@ test.each([
 ])('$what are applied again, though the position in the next one is there', async ({ first, second, late, kept }) => {
   const feed = path.join(await mkdtemp(path.join(folder, 'feed-')), 'feed.ndjson')
   const real = await emptyDatabase()
-  const { database, beforeNext } = fallingBack(real)
+  const { database, beforeNext } = withTransactionHook(real)
   const storedLine = async () => (await readFeedPosition(real.prisma, feed))?.line
   const factCount = async (): Promise<number> => {
     const { strategy: strategies, vault, equityPoint } = real.prisma
@@ -56,13 +56,13 @@ test.each([
     onProgress: () => void batches++,
     onReopen: (position) => void reopened.push(position?.line),
   })
-  await becomes(async () => expect(await storedLine()).toBe(first.length))
+  await eventually(async () => expect(await storedLine()).toBe(first.length))
   await link(feed, `${feed}.1`)
   await writeFile(`${feed}.new`, feedText(second))
   await rename(`${feed}.new`, feed)
-  await becomes(() => expect(batches).toBe(2))
+  await eventually(() => expect(batches).toBe(2))
   await appendFile(`${feed}.1`, feedText([late]))
-  await becomes(() => expect(batches).toBe(4))
+  await eventually(() => expect(batches).toBe(4))
   const facts = first.length + second.length + 1
   expect(await storedLine()).toBe(second.length)
   expect(await factCount()).toBe(facts)
@@ -72,8 +72,8 @@ test.each([
       await ingest({ database: real, source: { ...feedOf(lines), name: feed } })
   })
   await appendFile(feed, feedText([strategy('last')]))
-  await becomes(async () => expect(await real.prisma.strategy.findUnique({ where: { id: 'last' } })).not.toBeNull())
-  await becomes(async () => expect(await factCount()).toBe(facts + 1))
+  await eventually(async () => expect(await real.prisma.strategy.findUnique({ where: { id: 'last' } })).not.toBeNull())
+  await eventually(async () => expect(await factCount()).toBe(facts + 1))
   stopping.abort()
   expect((await following).rejected).toEqual({})
   expect(reopened).toEqual([kept])

@@ -12,9 +12,9 @@ import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { fileSource, type Source } from '../../src/feed/reading/source.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
-import { fallingBack } from '../support/falling-back.ts'
+import { withTransactionHook } from '../support/transaction-hook.ts'
 import { feedText, manyDemoFacts } from '../support/feeds.ts'
-import { becomes, followFallingBack } from '../support/followed-run.ts'
+import { eventually, followWithHook } from '../support/followed-run.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
 const beginning = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
@@ -164,11 +164,10 @@ test.each([
     onNextFile: () => void files++,
     onReopen: (stored) => void reopened.push(stored?.line),
   })
-  const becomes = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 20 })
-  await becomes(() => expect(batches).toBe(1))
+  await eventually(() => expect(batches).toBe(1))
   if (lost === 1) {
     await appendFile(feed, feedText(appended))
-    await becomes(() => expect(batches).toBe(2))
+    await eventually(() => expect(batches).toBe(2))
   }
   await rename(feed, `${feed}.1`)
   await writeFile(feed, feedText(ofNext))
@@ -189,18 +188,18 @@ test.each([
   ['the chain of a known vault', [withChain]],
 ])('two commits that are lost are noticed, though the second one brought %s', async (brought, second) => {
   const feed = path.join(folder, `two-commits-${brought}.ndjson`)
-  const { real, name, beforeNext, reopened, batches, stop } = await followFallingBack(feed, beginning)
-  await becomes(() => expect(batches()).toBe(1))
+  const { real, name, beforeNext, reopened, batches, stop } = await followWithHook(feed, beginning)
+  await eventually(() => expect(batches()).toBe(1))
   await appendFile(feed, feedText(appended))
-  await becomes(() => expect(batches()).toBe(2))
+  await eventually(() => expect(batches()).toBe(2))
   await appendFile(feed, feedText(second))
-  await becomes(() => expect(batches()).toBe(3))
+  await eventually(() => expect(batches()).toBe(3))
   beforeNext(async () => {
     await empty(real)
     await ingest({ database: real, source: { ...feedOf(beginning), name } })
   })
   await appendFile(feed, feedText(ofNext))
-  await becomes(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
+  await eventually(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
   await stop()
   expect(reopened).toEqual([beginning.length])
   expect(await real.prisma.equityPoint.count()).toBe(3)
@@ -232,7 +231,7 @@ test('the last commit of a followed feed that is quiet is applied again where it
     nowSeconds: () => midnight + 1_000,
     onReopen: (stored) => void reopened.push(stored),
   })
-  await becomes(async () => expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('100'))
+  await eventually(async () => expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('100'))
   stopping.abort()
   await running
   expect(reopened).toEqual([null])
@@ -243,7 +242,7 @@ test('a position of an earlier reading, further on in the file, is not where the
   const last = mark(vaultA, midnight + 40, '103')
   await writeFile(feed, feedText([...beginning, last]))
   const real = await emptyDatabase()
-  const { database, beforeNext } = fallingBack(real)
+  const { database, beforeNext } = withTransactionHook(real)
   const name = path.resolve(feed)
   const all = feedText([...beginning, last])
   // The same last line at the same place, and a line before it that is another one now.

@@ -8,7 +8,7 @@ import { requireApplied } from '../../src/feed/position/verified-position.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { CommitsLost } from '../../src/feed/position/expected-state.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { fallingBack } from '../support/falling-back.ts'
+import { withTransactionHook } from '../support/transaction-hook.ts'
 import { feedText } from '../support/feeds.ts'
 import { feedOf, midnight, strategy } from '../support/world.ts'
 
@@ -86,7 +86,7 @@ describe('a run that has skipped what another feed applied, and that brings noth
     const real = await emptyDatabase()
     const { run, version } = await quietRun(real)
     const ofBatch = { ...run.expected }
-    const { database, beforeNext } = fallingBack(real)
+    const { database, beforeNext } = withTransactionHook(real)
     beforeNext(() => Promise.resolve((run.expected = ofBatch)))
     await requireApplied(database, run)
     expect(run.expected).toBe(ofBatch)

@@ -4,7 +4,7 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
 import { gatewayOn } from '../support/gateway.ts'
-import { heldRejects } from '../support/held-rejects.ts'
+import { blockingRejects } from '../support/blocking-rejects.ts'
 import { apply, feedOf, midnight, strategy } from '../support/world.ts'
 
 let database: TestDatabase
@@ -29,9 +29,9 @@ const screenOf = (ts: number, { assets, pairs }: Lists): FactInput => ({
 
 /** Applies two screens of two feeds: the second begins while the first is about to commit. */
 async function applyAtOnce(first: FactInput, second: FactInput): Promise<void> {
-  const { rejects, isHeld, release } = heldRejects()
+  const { rejects, isBlocked, release } = blockingRejects()
   const ofFirst = ingest({ database, source: { ...feedOf([first]), name: 'first' }, rejects })
-  await Promise.race([isHeld, ofFirst])
+  await Promise.race([isBlocked, ofFirst])
   const ofSecond = ingest({ database, source: { ...feedOf([second]), name: 'second' } })
   await wait(500)
   release()

@@ -12,7 +12,7 @@ import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { type ByteSource, fileSource } from '../../src/feed/reading/source.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { createDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { fallingBack } from '../support/falling-back.ts'
+import { withTransactionHook } from '../support/transaction-hook.ts'
 import { feedText } from '../support/feeds.ts'
 import { mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
@@ -203,7 +203,7 @@ test.each([
   await appendFile(feed, feedText(marksOf(vaultA, 100)))
   const source = inPieces(await fileSource(feed, await stored()), [feedText(known).length, feedText([early]).length])
   let batches = 0
-  const { database: slow, beforeNext } = fallingBack(database)
+  const { database: slow, beforeNext } = withTransactionHook(database)
   expect(
     await apply({
       source,
@@ -219,7 +219,7 @@ test('nothing is lost of a file that is applied again where another process begi
   await writeFile(feed, feedText([...known, opened(vaultB, 'two'), strategy('two'), ...marksOf(vaultA, 1)]))
   expect(await applyFile()).toEqual([8, 0, 1])
   const source = inPieces(await fileSource(feed, await stored()), [feedText(known).length])
-  const { database: slow, beforeNext } = fallingBack(database)
+  const { database: slow, beforeNext } = withTransactionHook(database)
   const next = path.join(path.dirname(feed), 'next.ndjson')
   await writeFile(next, feedText([strategy('next')]))
   const applyNext = async (): Promise<void> => {

@@ -7,9 +7,9 @@ import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import type { PathWatcher } from '../../src/feed/reading/growing-file.ts'
 import { emptyDatabase } from '../support/database.ts'
-import { fallingBack } from '../support/falling-back.ts'
+import { withTransactionHook } from '../support/transaction-hook.ts'
 import { feedText } from '../support/feeds.ts'
-import { becomes } from '../support/followed-run.ts'
+import { eventually } from '../support/followed-run.ts'
 import { feedOf, strategy } from '../support/world.ts'
 
 let folder: string
@@ -27,7 +27,7 @@ test('a file that is read again after late lines is read on where another gatewa
     await rename(`${feed}.new`, feed)
   }
   const real = await emptyDatabase()
-  const { database, beforeNext } = fallingBack(real)
+  const { database, beforeNext } = withTransactionHook(real)
   const stored = () => readFeedPosition(real.prisma, feed)
   /** The other gateway has read the second file again, too, and the one that has replaced it. */
   const overtake = async (): Promise<void> => {
@@ -62,16 +62,16 @@ test('a file that is read again after late lines is read on where another gatewa
       beforeNext(overtake)
     },
   })
-  await becomes(async () => expect((await stored())?.line).toBe(1))
+  await eventually(async () => expect((await stored())?.line).toBe(1))
   await replaceBy(`${feed}-20260130`, feedText(ofSecond))
-  await becomes(async () => expect((await stored())?.line).toBe(2))
+  await eventually(async () => expect((await stored())?.line).toBe(2))
   await appendFile(`${feed}-20260130`, feedText([strategy('late')]))
-  await becomes(() => expect(isLate).toBe(true))
-  await becomes(async () => expect(await real.prisma.strategy.count()).toBe(5))
+  await eventually(() => expect(isLate).toBe(true))
+  await eventually(async () => expect(await real.prisma.strategy.count()).toBe(5))
   await appendFile(feed, feedText([strategy('last')]))
   const ended = vi.fn<() => void>()
   void following.then(ended, ended)
-  await becomes(async () => {
+  await eventually(async () => {
     expect((await real.prisma.strategy.count()) === 6 || ended.mock.calls.length > 0).toBe(true)
   })
   stopping.abort()

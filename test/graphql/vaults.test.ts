@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { maxCursorCharacters } from '../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { ann, bob, fleet, fleetFacts, type Listed } from '../support/fleet.ts'
+import { ann, bob, fleet, fleetFacts, type FleetVault } from '../support/fleet.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { type Connection, connectionPages, pageInfo } from '../support/pages.ts'
 import { errorOf } from '../support/problem.ts'
@@ -29,7 +29,7 @@ async function ask(variables: Record<string, unknown> = {}): Promise<Vaults> {
 const addresses = (nodes: readonly { readonly address: string }[]): string[] => nodes.map(({ address }) => address)
 
 describe('where', () => {
-  test.each<[string, object | null, (vault: Listed) => boolean]>([
+  test.each<[string, object | null, (vault: FleetVault) => boolean]>([
     ['nothing', null, () => true],
     ['an empty object', {}, () => true],
     ['null for each key', { status: null, strategy: null, owner: null }, () => true],
@@ -77,7 +77,7 @@ describe('where', () => {
   })
 })
 
-const orders: readonly [string, (vault: Listed) => number | string][] = [
+const orders: readonly [string, (vault: FleetVault) => number | string][] = [
   ['VALUE_USD', ({ valueUsd }) => valueUsd],
   ['NET_USD', ({ netUsd }) => netUsd],
   ['UPDATED_AT', ({ updatedAt }) => updatedAt],

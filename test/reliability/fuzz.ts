@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
-import { flawsOf } from '../support/contract.ts'
+import { openapiViolations } from '../support/openapi-conformance.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import type { Homes } from '../support/home.ts'
 import { rawConnection } from '../support/raw.ts'
@@ -191,5 +191,8 @@ async function flawsOfAnswer({ method, target }: Asked, { status, headers, body 
   if (url?.origin !== origin || url.pathname + url.search !== target) return []
   const bodiless = status === 304 || status === 204
   const told = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
-  return flawsOf(new Request(url, { method }), new Response(bodiless ? null : body, { status, headers: told }))
+  return openapiViolations(
+    new Request(url, { method }),
+    new Response(bodiless ? null : body, { status, headers: told }),
+  )
 }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
-import { linkedPages, nextLink, walk } from '../support/pages.ts'
+import { linkedPages, nextLink, allPages } from '../support/pages.ts'
 import { apply, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
 interface Row {
@@ -146,7 +146,7 @@ describe('Link', () => {
     await apply(database, events(0, 12))
     let arrived = 12
     const first = await gateway.get(`/vault/${vaultA}/events?limit=5`)
-    const pages = await walk(first, async (response) => {
+    const pages = await allPages(first, async (response) => {
       await apply(database, events(arrived, arrived + 4))
       arrived += 4
       const next = nextLink(response)

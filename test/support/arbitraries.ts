@@ -5,9 +5,11 @@ import { Decimal, roundUsd } from '../../src/domain/decimal.ts'
 import { deposit, revalue, type Valuation, withdraw } from '../../src/domain/flows.ts'
 import type { VaultState } from '../../src/domain/vault.ts'
 
-/** A valuation, and the flow that came with it, if one did. */
+/** A valuation of a vault, with a flow at that time or without one. */
 export interface Step {
+  /** Seconds since the step before. */
   readonly waitSeconds: number
+  /** Value of the vault before the flow. */
   readonly foundUsd: Decimal
   readonly prices: Prices
   readonly flow: Flow | null
@@ -15,21 +17,21 @@ export interface Step {
 
 export type Flow =
   | { readonly type: 'deposit'; readonly assets: readonly AssetAmount[] }
-  /** A share, in millionths, of what was found. */
+  /** A withdrawal of a share of the vault's value, in millionths. */
   | { readonly type: 'withdraw'; readonly share: number }
 
 export const symbols = ['USDC', 'WETH', 'PEPE'] as const
 
-/** A decimal of some places, from 0 to a power of ten. */
+/** Generates decimals from 0 to below 10 to the power of `integerDigits`, with `places` decimal places. */
 export function decimals(integerDigits: number, places: number): fc.Arbitrary<Decimal> {
-  const most = 10n ** BigInt(integerDigits + places) - 1n
-  return fc.bigInt({ min: 0n, max: most }).map((units) => new Decimal(`${units}e-${places}`))
+  const max = 10n ** BigInt(integerDigits + places) - 1n
+  return fc.bigInt({ min: 0n, max }).map((units) => new Decimal(`${units}e-${places}`))
 }
 
-/** Amounts as large as a feed may give. */
+/** Generates USD amounts up to the maximum of a feed. */
 export const anyUsd = decimals(32, 6)
 
-/** Amounts that a vault may well hold. */
+/** Generates USD amounts of a plausible vault. */
 export const usd = decimals(7, 6)
 
 export const price = fc.oneof(decimals(1, 18), decimals(5, 8))
@@ -49,16 +51,17 @@ export const flow: fc.Arbitrary<Flow> = fc.oneof(
   share.map((taken): Flow => ({ type: 'withdraw', share: taken })),
 )
 
+/** Generates steps with values from another generator. */
 export function stepOf(foundUsd: fc.Arbitrary<Decimal>): fc.Arbitrary<Step> {
   const waitSeconds = fc.integer({ min: 0, max: 100_000 })
   return fc.record({ waitSeconds, foundUsd, prices, flow: fc.option(flow) })
 }
 
-/** The life of a vault, in its order. */
-export const life = fc.array(stepOf(fc.oneof(usd, fc.constant(new Decimal(0)))), { minLength: 1, maxLength: 12 })
+/** Generates the steps of a vault, in chronological order. */
+export const vaultSteps = fc.array(stepOf(fc.oneof(usd, fc.constant(new Decimal(0)))), { minLength: 1, maxLength: 12 })
 
-/** Amount of a flow, in USD. */
-export function amountOf(moved: Flow, before: Valuation): Decimal {
+/** Returns the amount of a flow, in USD. */
+export function flowAmountUsd(moved: Flow, before: Valuation): Decimal {
   if (moved.type === 'deposit') {
     return roundUsd(
       assetsValueUsd(
@@ -67,27 +70,29 @@ export function amountOf(moved: Flow, before: Valuation): Decimal {
       ),
     )
   }
-  // Rounded down, so that a share of all is never more than that.
+  // Rounded down, so that it never exceeds the vault's value.
   const micros = BigInt(before.valueUsd.times(1_000_000).toFixed())
   return new Decimal((micros * BigInt(moved.share)) / 1_000_000n, 6)
 }
 
-export function takeFlow(vault: VaultState, before: Valuation, moved: Flow): VaultState {
-  const amountUsd = amountOf(moved, before)
+/** Applies a flow to the state of a vault. */
+export function applyFlow(vault: VaultState, before: Valuation, moved: Flow): VaultState {
+  const amountUsd = flowAmountUsd(moved, before)
   return moved.type === 'deposit' ? deposit(vault, before, amountUsd, moved.assets) : withdraw(vault, before, amountUsd)
 }
 
-export function take(vault: VaultState, valuation: Valuation, moved: Flow | null): VaultState {
-  return moved === null ? revalue(vault, valuation) : takeFlow(vault, valuation, moved)
+/** Applies a valuation, and the flow at that time, if there is one. */
+export function applyValuation(vault: VaultState, valuation: Valuation, moved: Flow | null): VaultState {
+  return moved === null ? revalue(vault, valuation) : applyFlow(vault, valuation, moved)
 }
 
-/** A vault's states along its life: before the first step, and after each. */
-export function live(vault: VaultState, steps: readonly Step[], fromSeconds = 1_700_000_000): VaultState[] {
+/** Returns the states of a vault: the given one, and the state after each step. */
+export function applySteps(vault: VaultState, steps: readonly Step[], fromSeconds = 1_700_000_000): VaultState[] {
   const states = [vault]
   let tsSeconds = fromSeconds
   for (const { waitSeconds, foundUsd, prices: found, flow: moved } of steps) {
     tsSeconds += waitSeconds
-    states.push(take(states.at(-1) as VaultState, { tsSeconds, valueUsd: foundUsd, prices: found }, moved))
+    states.push(applyValuation(states.at(-1) as VaultState, { tsSeconds, valueUsd: foundUsd, prices: found }, moved))
   }
   return states
 }

@@ -3,13 +3,13 @@ import { type Browser, chromium } from 'playwright-core'
 
 const executablePath = '/usr/bin/chromium'
 
-/** Why no browser can be opened here; null where one can, or where the machine's tests must have one. */
+/** Reason to skip tests that need a browser; null if Chromium is installed, and in CI, where they must not be skipped. */
 export const noBrowser: string | null =
   existsSync(executablePath) || process.env['CI'] === 'true'
     ? null
-    : `there is no ${executablePath} here: apt-get install chromium`
+    : `${executablePath} is missing: apt-get install chromium`
 
-/** Chromium without a window, and without what it would ask the network for by itself. */
+/** Starts Chromium in headless mode, without its own background requests. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath,
@@ -21,7 +21,7 @@ export function openBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      // Each new window would load a page of the browser's own, before anybody opens it.
+      // Otherwise each new window preloads a page of the browser's own user interface.
       '--disable-features=PreloadTopChromeWebUI',
     ],
   })

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 const script = path.resolve(import.meta.dirname, '../cluster/cluster.sh')
 const programs = ['/usr/bin/patroni', '/usr/bin/etcd', '/usr/bin/etcdctl', '/usr/sbin/haproxy']
 
-/** Why no cluster can be brought up here; null where one can. */
+/** Reason to skip tests that need a cluster; null if its programs are installed. */
 export const noCluster: string | null = programs.every((program) => existsSync(program))
   ? null
   : 'Patroni, etcd or HAProxy is missing: apt-get install --no-install-recommends patroni etcd-server etcd-client haproxy'
@@ -17,56 +17,58 @@ export const noCluster: string | null = programs.every((program) => existsSync(p
 export const memberNames = ['a', 'b', 'c'] as const
 export type Member = (typeof memberNames)[number]
 
-/** How the leader of a cluster is lost; a server that crashes or hands over comes back by itself. */
+/** Ways in which a cluster loses its leader. After a crash or a switchover the server restarts by itself. */
 export const losses = ['kill', 'crash', 'switchover'] as const
 export type Loss = (typeof losses)[number]
 
 export interface ClusterOptions {
-  /** File that the third gateway follows. */
+  /** Feed file that the third gateway follows. */
   readonly feed: string
-  /** Seconds of Patroni's lease: how long a lost leader is waited for. */
+  /** Patroni's `ttl`: seconds without a leader until another one is elected. */
   readonly leaseSeconds: number
-  /** More variables of the gateways. */
+  /** Additional environment variables of the gateways. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A cluster of the script for operators: three servers with Patroni, and three gateways. */
+/** A running cluster of `test/cluster/cluster.sh`: three PostgreSQL servers with Patroni, and three gateways. */
 export interface Cluster {
-  /** Addresses of the gateways; the last one follows the feed. */
+  /** Ports of the gateways; the last one follows the feed. */
   readonly gatewayPorts: readonly number[]
   /** Process ids of the gateways. */
   readonly gatewayIds: readonly number[]
-  /** Port of HAProxy that leads to the gateways. */
+  /** Port on which HAProxy balances the gateways. */
   readonly frontPort: number
   /** Ports of the metrics of Patroni, HAProxy and etcd. */
   readonly metricsPorts: readonly number[]
-  /** The gateway's own address of the database, which leads to the leader. */
+  /** Address of the database for gateways, which HAProxy connects to the leader. */
   readonly url: string
-  /** Address of a server itself, for a superuser. */
+  /** Returns the direct address of a server, for the superuser. */
   serverUrl(member: Member): string
-  /** Process id of a server. */
+  /** Returns the process id of a server. */
   serverId(member: Member): Promise<number>
-  /** The server that holds the lease; null where none does. */
+  /** Returns the leader; null if there is none. */
   leader(): Promise<Member | null>
-  /** Whether one server leads and the others follow, one synchronously. */
+  /** Returns whether there is a leader and two running replicas, one of them synchronous. */
   isWhole(): Promise<boolean>
+  /** Makes a server fail in one of these ways. */
   lose(member: Member, loss: Loss): Promise<void>
   /** Starts a server that was killed. */
   start(member: Member): Promise<void>
-  /** Log of a gateway from 1 to 3. */
+  /** Returns the log of a gateway, by its number from 1 to 3. */
   logOf(gateway: number): Promise<string>
+  /** Stops all processes, and removes the files. */
   down(): Promise<void>
 }
 
-/** Brings a cluster up in a folder of its own. */
+/** Starts a cluster in a new temporary folder. */
 export async function startCluster({ feed, leaseSeconds, env: more = {} }: ClusterOptions): Promise<Cluster> {
   const parent = await mkdtemp(path.join(tmpdir(), 'cluster-'))
-  // PostgreSQL's own user has to pass through it.
+  // The user postgres needs access to the folders in it.
   await chmod(parent, 0o711)
   const folder = path.join(parent, 'run')
   const gatewayEnv = Object.entries({ LOG_LEVEL: 'warn', ...more }).map(([name, value]) => `${name}=${value}`)
   const env = { ...process.env, TTL: String(leaseSeconds), GATEWAY_ENV: gatewayEnv.join(' ') }
-  // A program that ends in the middle leaves none behind.
+  // Stops the cluster also if this process exits early.
   const downWithThis = (): void => void execFileSync(script, ['down', folder], { stdio: 'ignore' })
   process.once('exit', downWithThis)
   const command = async (...args: string[]): Promise<void> => {
@@ -80,25 +82,25 @@ export async function startCluster({ feed, leaseSeconds, env: more = {} }: Clust
     throw error
   }
   const set = variables(await readFile(path.join(folder, 'cluster.env'), 'utf8'))
-  const of = (name: string): string => set.get(name) ?? ''
-  const apiPort = (member: Member): number => Number(of(`API_PORT_${member}`))
+  const variable = (name: string): string => set.get(name) ?? ''
+  const apiPort = (member: Member): number => Number(variable(`API_PORT_${member}`))
   const id = async (file: string): Promise<number> => Number.parseInt(await readFile(path.join(folder, file), 'utf8'))
   const numbers = [1, 2, 3]
   return {
-    gatewayPorts: numbers.map((number) => Number(of(`GATEWAY_PORT_${number}`))),
+    gatewayPorts: numbers.map((number) => Number(variable(`GATEWAY_PORT_${number}`))),
     gatewayIds: await Promise.all(numbers.map((number) => id(`pids/gateway-${number}`))),
-    frontPort: Number(of('FRONT_PORT')),
-    metricsPorts: [apiPort('a'), Number(of('HAPROXY_METRICS_PORT')), Number(of('ETCD_PORT_a'))],
-    url: of('DATABASE_URL'),
-    serverUrl: (member) => `postgres://postgres:${of('PASSWORD')}@127.0.0.1:${of(`PORT_${member}`)}/vaults`,
+    frontPort: Number(variable('FRONT_PORT')),
+    metricsPorts: [apiPort('a'), Number(variable('HAPROXY_METRICS_PORT')), Number(variable('ETCD_PORT_a'))],
+    url: variable('DATABASE_URL'),
+    serverUrl: (member) => `postgres://postgres:${variable('PASSWORD')}@127.0.0.1:${variable(`PORT_${member}`)}/vaults`,
     serverId: (member) => id(`${member}/data/postmaster.pid`),
     async leader() {
-      const leads = await Promise.all(memberNames.map((member) => isAnswered(`${local(apiPort(member))}/primary`)))
+      const leads = await Promise.all(memberNames.map((member) => isOk(`${local(apiPort(member))}/primary`)))
       return memberNames[leads.indexOf(true)] ?? null
     },
     isWhole: async () => {
-      const found = await Promise.all(memberNames.map((member) => rolesBy(apiPort(member))))
-      return found.every((roles) => roles === 'leader,replica,sync_standby')
+      const reports = await Promise.all(memberNames.map((member) => rolesBy(apiPort(member))))
+      return reports.every((roles) => roles === 'leader,replica,sync_standby')
     },
     lose: (member, loss) => command(loss, member),
     start: (member) => command('start', member),
@@ -111,16 +113,20 @@ export async function startCluster({ feed, leaseSeconds, env: more = {} }: Clust
   }
 }
 
-/** Repeats a question until it is answered with yes. */
-export async function until(isSo: () => Promise<boolean>, seconds: number, subject: string): Promise<void> {
+/**
+ * Polls a condition every 100 ms until it is true.
+ * @param subject name of the condition, for the message
+ * @throws {Error} after the given number of seconds
+ */
+export async function until(condition: () => Promise<boolean>, seconds: number, subject: string): Promise<void> {
   const end = performance.now() + seconds * 1_000
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`${subject}: not in ${seconds} s`)
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`${subject}: timeout after ${seconds} s`)
     await wait(100)
   }
 }
 
-/** Variables of a file for a shell, several on a line. */
+/** Parses a shell file of assignments, separated by white space. */
 function variables(text: string): Map<string, string> {
   return new Map(
     text.split(/\s+/).flatMap((pair): [string, string][] => {
@@ -132,13 +138,14 @@ function variables(text: string): Map<string, string> {
 
 const local = (port: number): string => `http://127.0.0.1:${port}`
 
-async function isAnswered(address: string): Promise<boolean> {
-  return (await asked(address))?.ok === true
+/** Returns whether a GET request succeeds. */
+async function isOk(address: string): Promise<boolean> {
+  return (await get(address))?.ok === true
 }
 
-/** Roles of the servers that run, as one of them knows them. */
+/** Returns the sorted roles of all running servers, as Patroni's API on a port reports them; null without a response. */
 async function rolesBy(port: number): Promise<string | null> {
-  const response = await asked(`${local(port)}/cluster`)
+  const response = await get(`${local(port)}/cluster`)
   if (response === null) return null
   const { members } = (await response.json()) as { members: { role: string; state: string }[] }
   const running = members.filter(({ state }) => state === 'running' || state === 'streaming')
@@ -148,6 +155,7 @@ async function rolesBy(port: number): Promise<string | null> {
     .join()
 }
 
-async function asked(address: string): Promise<Response | null> {
+/** Sends a GET request; null if there is no response in 2 s. */
+async function get(address: string): Promise<Response | null> {
   return fetch(address, { signal: AbortSignal.timeout(2_000) }).catch(() => null)
 }

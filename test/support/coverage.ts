@@ -8,15 +8,15 @@ const source = path.resolve(import.meta.dirname, '../../src')
 export interface RunFunction {
   /** Its file, relative to src/, with slashes. */
   readonly file: string
-  /** Where it begins in its file, in characters. */
+  /** Offset of its first character in the file. */
   readonly offset: number
   /** Empty for a closure. */
   readonly name: string
 }
 
 /**
- * Runs some work, and returns the functions of src/ that ran meanwhile, by V8's precise coverage; the loading of files
- * and generated files are left out.
+ * Runs some work, and returns the functions of src/ that were called during it, by V8's precise coverage. The evaluation of
+ * modules and generated files are excluded.
  */
 export async function functionsRunBy(work: () => Promise<unknown>): Promise<RunFunction[]> {
   const session = new Session()
@@ -30,7 +30,7 @@ export async function functionsRunBy(work: () => Promise<unknown>): Promise<RunF
       const file = sourceFile(url)
       if (file === null) return []
       return functions.flatMap(({ functionName: name, ranges: [range] }) => {
-        // The function that begins with the file is the file itself.
+        // The function at offset 0 is the module itself.
         const isRun = range !== undefined && range.startOffset > 0 && range.count > 0
         return isRun ? [{ file, offset: range.startOffset, name }] : []
       })
@@ -41,12 +41,12 @@ export async function functionsRunBy(work: () => Promise<unknown>): Promise<RunF
   }
 }
 
-/** Returns the files of {@link functionsRunBy}, each once, sorted. */
+/** Returns the sorted files of {@link functionsRunBy}, without duplicates. */
 export async function filesRunBy(work: () => Promise<unknown>): Promise<string[]> {
   return [...new Set((await functionsRunBy(work)).map(({ file }) => file))].sort()
 }
 
-/** The file of a script relative to src/; null for one that is not of src/, or generated. */
+/** Returns the path of a script relative to src/; null for a file outside of src/, or a generated one. */
 function sourceFile(url: string): string | null {
   if (!url.startsWith('file:')) return null
   const file = path.relative(source, fileURLToPath(url.split('?', 1)[0] ?? ''))

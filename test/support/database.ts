@@ -7,18 +7,18 @@ import { onPGlite, openPGlite } from '../../src/database/pglite/database.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
 import { withQuery } from '../../src/database/read-chain.ts'
 
-/** The engine that the suite runs on: PGlite, or the PostgreSQL at this address, in databases of its own. */
+/** Address of the PostgreSQL server on which the tests create databases; undefined if they run on PGlite. */
 export const postgresUrl = process.env['TEST_DATABASE_URL']
 
-/** A database that counts the hot reads sent to it. */
+/** A database that records the hot reads sent to it. */
 export interface TestDatabase extends Database {
-  /** Names of the statements sent since the last time this was asked. */
+  /** Returns the names of the statements that were sent since the last call. */
   takeStatements(): string[]
 }
 
 let shared: Promise<TestDatabase> | undefined
 
-/** This process's database, with all migrations and no rows. */
+/** Returns this process's database, with all migrations and no rows; all tests of a file share it. */
 export async function emptyDatabase(): Promise<TestDatabase> {
   const database = await (shared ??= createDatabase())
   await empty(database)
@@ -27,8 +27,8 @@ export async function emptyDatabase(): Promise<TestDatabase> {
 }
 
 /**
- * Takes all rows out. Reads of an earlier test may still run: they are waited for, and a deadlock with them is retried.
- * @throws {Error} with the statements that hold the locks, when these are not released; their sessions are ended
+ * Deletes all rows. Waits for reads of an earlier test that still run, and retries after a deadlock with them.
+ * @throws {Error} with the statements that hold locks for more than 20 s; their sessions are terminated
  */
 export async function empty(database: Database): Promise<void> {
   const tables = await tablesOf(database)
@@ -51,36 +51,36 @@ export async function empty(database: Database): Promise<void> {
   }
 }
 
-/** Names of all tables but that of the migrations. */
+/** Returns the names of all tables except that of the migrations. */
 async function tablesOf(database: Database): Promise<string[]> {
   const text = `select tablename::text as name from pg_tables where schemaname = 'public' and tablename <> '_prisma_migrations'`
   const tables = await database.query<{ name: string }>({ name: 'tables', text }, [])
   return tables.map(({ name }) => name)
 }
 
-/** The SQLSTATE of an error, or of its cause. */
+/** Returns the SQLSTATE of an error or of its cause. */
 function codeOf(error: unknown): unknown {
   const { code, cause } = error as { code?: unknown; cause?: unknown }
   return code ?? (cause === undefined ? undefined : codeOf(cause))
 }
 
-/** Ends all other sessions of the database that are in a transaction, and returns their last statements. */
+/** Terminates all other sessions of the database that are in a transaction, and returns their last statements. */
 async function endLockHolders(database: Database): Promise<string> {
   const text = `
     select string_agg(concat_ws(' ', pid, state, now() - xact_start, query, pg_terminate_backend(pid)), E'\n') as holders
     from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`
   const [row] = await database.query<{ holders: string | null }>({ name: 'lock_holders', text }, [])
-  return row?.holders ?? 'no session that is still there'
+  return row?.holders ?? 'sessions that have ended'
 }
 
-/** A new database with all migrations, which the caller closes. */
+/** Creates a database with all migrations, which the caller closes. */
 export async function createDatabase(): Promise<TestDatabase> {
-  return counting(await (postgresUrl === undefined ? copyEmbedded() : copyOnServer(postgresUrl)))
+  return recording(await (postgresUrl === undefined ? copyOnPGlite() : copyOnServer(postgresUrl)))
 }
 
-/** A copy of the template in memory. */
-async function copyEmbedded(): Promise<Database> {
+/** Creates an in-memory copy of PGlite's template. */
+async function copyOnPGlite(): Promise<Database> {
   const pglite = await PGlite.create({ loadDataDir: await embeddedTemplate() })
   return onPGlite(pglite, null, () => Promise.resolve())
 }
@@ -91,7 +91,7 @@ async function copyOnServer(url: string): Promise<Database> {
 
 let filesOfTemplate: Promise<Blob> | undefined
 
-/** All files of an embedded database with all migrations and no rows, made once: to make one takes seconds of CPU time. */
+/** Returns the files of a PGlite database with all migrations and no rows. Created once, since it takes seconds of CPU time. */
 export function embeddedTemplate(): Promise<Blob> {
   return (filesOfTemplate ??= dumpTemplate())
 }
@@ -107,12 +107,12 @@ async function dumpTemplate(): Promise<Blob> {
 
 let serverTemplate: Promise<string> | undefined
 
-/** The name of a database with all migrations and no rows on the suite's server, made once; nobody has it open. */
+/** Returns the name of a database with all migrations and no rows on a server. Created once; no session has it open. */
 export function templateOn(url: string): Promise<string> {
   return (serverTemplate ??= migrateTemplate(url))
 }
 
-/** Without autovacuum: a plan depends on the statistics that a test makes, and not on when the server made its own. */
+/** Creates the template, without autovacuum: plans then depend only on statistics that a test collects. */
 async function migrateTemplate(url: string): Promise<string> {
   const own = await createOnServer(url)
   const database = await openPostgreSql(own, 2)
@@ -124,12 +124,12 @@ async function migrateTemplate(url: string): Promise<string> {
   return new URL(own).pathname.slice(1)
 }
 
-/** A new database without any migration, which the caller closes. */
+/** Creates a database without migrations, which the caller closes. */
 export async function createWithoutTables(): Promise<Database> {
   return postgresUrl === undefined ? openPGlite() : openPostgreSql(await createOnServer(postgresUrl), 5)
 }
 
-/** A new database on the server at this address, whose texts are in the order of a language (PostgreSQL 15 or newer). */
+/** Creates a database on a server with the ICU collation of a language (PostgreSQL 15 or newer), with all migrations. */
 export async function createInLanguage(url: string, language: string): Promise<TestDatabase> {
   const own = await createOnServer(url, `template0 locale_provider icu icu_locale '${language}'`)
   return migrated(await openPostgreSql(own, 5))
@@ -137,10 +137,10 @@ export async function createInLanguage(url: string, language: string): Promise<T
 
 async function migrated(database: Database): Promise<TestDatabase> {
   await migrate(database)
-  return counting(database)
+  return recording(database)
 }
 
-/** Runs SQL of several statements, as a migration is run. */
+/** Runs a script of several SQL statements. */
 export function runScript(database: Database, script: string): Promise<void> {
   return database.withEngineAdapter(async (adapter) => {
     const connection = await adapter.connect()
@@ -149,7 +149,10 @@ export function runScript(database: Database, script: string): Promise<void> {
   })
 }
 
-/** The address of a new database on a PostgreSQL server: empty, or a copy of another that nobody has open. */
+/**
+ * Creates a database on a PostgreSQL server, and returns its address.
+ * @param template database to copy, which no session has open; its options may follow the name
+ */
 export async function createOnServer(url: string, template = 'template1'): Promise<string> {
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
   const client = new pg.Client({ connectionString: url })
@@ -159,13 +162,13 @@ export async function createOnServer(url: string, template = 'template1'): Promi
   return Object.assign(new URL(url), { pathname: `/${name}` }).toString()
 }
 
-/** Reads in place of a reader of a database, or of one of its snapshots. */
-export type ReadInstead = (
-  ...asked: [...Required<Parameters<VersionedReader['read']>>, reader: VersionedReader]
+/** Replaces the `read` of a database or of one of its snapshots, which is the last argument. */
+export type ReadInterceptor = (
+  ...args: [...Required<Parameters<VersionedReader['read']>>, reader: VersionedReader]
 ) => ReturnType<VersionedReader['read']>
 
-/** A database whose reads, those of its snapshots too, go another way. */
-export function readingBy<Given extends Database>(database: Given, read: ReadInstead): Given {
+/** Returns a database whose reads, including those of its snapshots, call an interceptor. */
+export function readingBy<Given extends Database>(database: Given, read: ReadInterceptor): Given {
   const readerBy = (reader: VersionedReader): VersionedReader => ({
     read: (statement, values, signal) => read(statement, values, signal as Cancellation, reader) as Promise<never>,
   })
@@ -176,14 +179,15 @@ export function readingBy<Given extends Database>(database: Given, read: ReadIns
   }
 }
 
-function counting(database: Database): TestDatabase {
+/** Returns a database that records the names of its hot reads. */
+function recording(database: Database): TestDatabase {
   let sent: string[] = []
-  const counted = readingBy(database, (statement, values, signal, reader) => {
+  const recorded = readingBy(database, (statement, values, signal, reader) => {
     sent.push(statement.name)
     return reader.read(statement, values, signal)
   })
   return {
-    ...counted,
+    ...recorded,
     takeStatements: () => {
       const taken = sent
       sent = []

@@ -1,11 +1,11 @@
 import type { Database } from '../../src/database/database.ts'
 
-/** All rows of every table, by table, in the order of their text. */
+/** All rows by table, as JSON, sorted. */
 export type Dump = Record<string, string[]>
 
 /**
- * Contents of the database: equal where two databases are the same to whoever reads them. The log of the commits is left
- * out, which goes by how the facts came.
+ * Returns the contents of a database, without values that clients cannot read. The commit log is excluded, since it depends
+ * on how facts were split into batches.
  */
 export async function dump(database: Database): Promise<Dump> {
   const tables = await database.query<{ name: string }>(
@@ -21,28 +21,28 @@ export async function dump(database: Database): Promise<Dump> {
   return all
 }
 
-/** The same without the positions of the feeds, which go by where a feed lies and how it is packed. */
+/** Returns the contents without the positions of feeds, which depend on the name and the compression of the source. */
 export async function dumpReadModel(database: Database): Promise<Dump> {
   const { feed: _, ...readModel } = await dump(database)
   return readModel
 }
 
-/** In what one dump isn't as another: for each table how many rows lack or are too many, with one of them. */
-export function differences(found: Dump, wanted: Dump): string[] {
-  const tables = new Set([...Object.keys(found), ...Object.keys(wanted)])
+/** Returns the differences of two dumps: for each table, an example and the number of missing and of additional rows. */
+export function differences(actual: Dump, expected: Dump): string[] {
+  const tables = new Set([...Object.keys(actual), ...Object.keys(expected)])
   return [...tables].flatMap((table) => [
-    ...told(table, 'lacks', surplus(wanted[table], found[table])),
-    ...told(table, 'has too', surplus(found[table], wanted[table])),
+    ...describe(table, 'lacks', missingFrom(actual[table], expected[table])),
+    ...describe(table, 'has the additional row', missingFrom(expected[table], actual[table])),
   ])
 }
 
-/** The rows of one list that the other hasn't. */
-function surplus(rows: readonly string[] = [], others: readonly string[] = []): string[] {
-  const known = new Set(others)
-  return rows.filter((row) => !known.has(row))
+/** Returns the rows of the second list that the first one lacks. */
+function missingFrom(rows: readonly string[] = [], others: readonly string[] = []): string[] {
+  const known = new Set(rows)
+  return others.filter((row) => !known.has(row))
 }
 
-function told(table: string, verb: string, [first, ...more]: readonly string[]): string[] {
+function describe(table: string, verb: string, [first, ...more]: readonly string[]): string[] {
   return first === undefined ? [] : [`${table} ${verb} ${first}${more.length === 0 ? '' : ` and ${more.length} more`}`]
 }
 
@@ -61,15 +61,18 @@ async function rowsOf(database: Database, table: string): Promise<string[]> {
     .sort()
 }
 
-/** Whether a tally has nothing but zeros, as an owner leaves it whose last vault has another one: that goes by the batches. */
+/**
+ * Returns whether all counts of a tally are zero. Such a row remains when the last vault of an owner gets another owner; whether
+ * it does depends on the batches.
+ */
 function countsNothing(row: string): boolean {
   return Object.values(JSON.parse(row) as object).every((value) => typeof value === 'string' || value === 0)
 }
 
 /**
- * A strategy's ordinal comes from a sequence, which leaves gaps: only the order that it gives is read. So does the number of
- * a vault, whose rows are told by its address. Up to when a feed was read goes by the clock, the commit of a ledger row
- * by how the facts came.
+ * Returns SQL of a row as JSON, without values that depend on anything but the facts: ids of vaults and ordinals of strategies
+ * come from sequences, which have gaps, so that rows of a vault have its address instead, and strategies their rank; `read_until`
+ * depends on the clock, and `commit_nonce` on the batches.
  */
 function rowAsJson(table: string): string {
   const row = `to_jsonb("${table}")`

@@ -1,14 +1,14 @@
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { addressOf, deposit, event, mark, midnight, opened, position, strategy } from './world.ts'
 
-/* A small world with something of everything: a vault in each status, and a strategy with and without figures. */
+/* Facts of a small world: a vault in each status, and strategies with and without realised figures. */
 
 const day = 86_400
-/** One more than the figures need: the first day starts with no value. */
+/** One more than realised figures need: the vault has no value at the start of the first day. */
 const markedDays = 31
 const now = midnight + markedDays * day
 
-/** The vault that is in each status. */
+/** Address of the vault in each status. */
 export const vaultThatIs = {
   earning: addressOf(1),
   attention: addressOf(2),
@@ -18,7 +18,7 @@ export const vaultThatIs = {
   suspended: addressOf(6),
 } as const
 
-/** Assets that pass the screen: in an order that is neither that of the names nor that of the amounts. */
+/** A screen whose assets are ordered neither by name nor by amount. */
 export const screen: Extract<FactInput, { kind: 'screen' }> = {
   kind: 'screen',
   ts: midnight,
@@ -43,6 +43,7 @@ export const screen: Extract<FactInput, { kind: 'screen' }> = {
   },
 }
 
+/** Facts of all vaults and strategies. */
 export const everything: readonly FactInput[] = [
   strategy('seasoned'),
   strategy('fresh'),

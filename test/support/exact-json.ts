@@ -1,7 +1,7 @@
 import { parse } from 'lossless-json'
 import { Decimal } from '../../src/domain/decimal.ts'
 
-/** JSON text, each of whose numbers is read by its digits and never as a float. */
+/** Parses JSON with numbers as decimals, without rounding to floating point. */
 export function exactJson(text: string): unknown {
   return parse(text, undefined, { parseNumber: (digits) => new Decimal(digits) })
 }

@@ -1,7 +1,8 @@
 import type { Database, Statement, Transaction, Value } from '../../src/database/database.ts'
 import { readingBy } from './database.ts'
 
-interface Node {
+/** A node of a plan in EXPLAIN's JSON format. */
+interface PlanNode {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
   readonly 'Actual Rows': number
@@ -10,24 +11,28 @@ interface Node {
   readonly 'Shared Hit Blocks'?: number
   readonly 'Shared Read Blocks'?: number
   readonly 'Rows Removed by Index Recheck'?: number
-  readonly Plans?: readonly Node[]
+  readonly Plans?: readonly PlanNode[]
 }
 
 interface Explained {
-  readonly 'QUERY PLAN': readonly { readonly Plan: Node }[]
+  readonly 'QUERY PLAN': readonly { readonly Plan: PlanNode }[]
 }
 
-/** Work of a database for an answer, or for a batch of facts. */
-export interface Touched {
-  /** Rows of tables: those that are thrown away too. */
+/** Work of statements, from EXPLAIN ANALYZE. */
+export interface QueryStatistics {
+  /** Rows that scans read, including those that a filter removed. */
   readonly rows: number
-  /** Pages of tables and indexes, as often as they are looked at. */
+  /** Buffer accesses: pages of tables and indexes, with repetitions. */
   readonly pages: number
+  /** Scans with their rows, as text. */
   readonly scans: readonly string[]
 }
 
-/** Buffers that the hot reads of some work touch. */
-export async function touched(database: Database, work: (database: Database) => Promise<unknown>): Promise<Touched> {
+/** Runs some work, and returns the statistics of its hot reads, which are explained afterwards. */
+export async function explainReads(
+  database: Database,
+  work: (database: Database) => Promise<unknown>,
+): Promise<QueryStatistics> {
   const sent: [Statement, readonly Value[]][] = []
   await work(
     readingBy(database, (statement, values, signal, reader) => {
@@ -35,34 +40,35 @@ export async function touched(database: Database, work: (database: Database) => 
       return reader.read(statement, values, signal)
     }),
   )
-  const plans: Node[] = []
+  const plans: PlanNode[] = []
   for (const [statement, values] of sent) {
-    plans.push(...plansOf(await database.query<Explained>(explaining(statement), values)))
+    plans.push(...plansOf(await database.query<Explained>(explainStatement(statement), values)))
   }
   return sumOf(plans)
 }
 
-const asIfLarge: Statement = {
-  name: 'as_if_large',
-  text: `select set_config('enable_' || way, 'off', true) from unnest('{seqscan,hashjoin,mergejoin}'::text[]) as way`,
+/** The planner scans small tables completely, where it uses the index of a large one: these settings make it use the index. */
+const preferIndexes: Statement = {
+  name: 'prefer_indexes',
+  text: `select set_config('enable_' || method, 'off', true) from unnest('{seqscan,hashjoin,mergejoin}'::text[]) as method`,
 }
 
 /**
- * Rows and buffers that the transactions of some work touch. Statements whose rows are used run twice. The planner reads a small
- * table whole, where it looks up rows of a large one: it is told to look them up.
+ * Runs some work, and returns the statistics of its transactions, with the plans of large tables. Each statement is sent by
+ * EXPLAIN ANALYZE, which executes it; one whose rows are used is executed again.
  */
-export async function touchedByWrites(
+export async function explainWrites(
   database: Database,
   work: (database: Database) => Promise<unknown>,
-): Promise<Touched> {
-  const plans: Node[] = []
+): Promise<QueryStatistics> {
+  const plans: PlanNode[] = []
   const transaction: Database['transaction'] = (run) =>
     database.transaction(async (inner) => {
-      inner.send(asIfLarge, [])
+      inner.send(preferIndexes, [])
       const explained: Promise<unknown>[] = []
       const explain = (statement: Statement, values: readonly Value[]): void => {
-        const found = inner.query<Explained>(explaining(statement), values)
-        explained.push(found.then((rows) => plans.push(...plansOf(rows))))
+        const plan = inner.query<Explained>(explainStatement(statement), values)
+        explained.push(plan.then((rows) => plans.push(...plansOf(rows))))
       }
       const explainingAll: Transaction = {
         send: explain,
@@ -80,28 +86,28 @@ export async function touchedByWrites(
   return sumOf(plans)
 }
 
-function explaining({ name, text }: Statement): Statement {
+function explainStatement({ name, text }: Statement): Statement {
   return { name: `explain_${name}`, text: `explain (analyze, buffers, timing off, format json) ${text}` }
 }
 
-function plansOf(rows: readonly Explained[]): Node[] {
+function plansOf(rows: readonly Explained[]): PlanNode[] {
   return rows.flatMap((row) => row['QUERY PLAN'].map(({ Plan: plan }) => plan))
 }
 
-function sumOf(plans: readonly Node[]): Touched {
+function sumOf(plans: readonly PlanNode[]): QueryStatistics {
   const scans = plans.flatMap(scansOf)
   return {
-    rows: scans.reduce((sum, scan) => sum + touchedBy(scan), 0),
+    rows: scans.reduce((sum, scan) => sum + rowsReadBy(scan), 0),
     pages: plans.reduce((sum, plan) => sum + (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0), 0),
-    scans: scans.map((scan) => `${scan['Node Type']} on ${scan['Relation Name'] ?? ''}: ${touchedBy(scan)}`),
+    scans: scans.map((scan) => `${scan['Node Type']} on ${scan['Relation Name'] ?? ''}: ${rowsReadBy(scan)}`),
   }
 }
 
-function scansOf(node: Node): Node[] {
+function scansOf(node: PlanNode): PlanNode[] {
   return [...(node['Relation Name'] === undefined ? [] : [node]), ...(node.Plans ?? []).flatMap(scansOf)]
 }
 
-function touchedBy(node: Node): number {
+function rowsReadBy(node: PlanNode): number {
   const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
   return (node['Actual Rows'] + removed) * node['Actual Loops']
 }

@@ -2,11 +2,12 @@ import path from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
+/** Exports of src/compile.mjs. */
 interface Compiler {
   compiled(): Promise<string>
 }
 
-/** Folders of the pages' files, which are made where they are missing. */
+/** Returns the folders of the compiled pages; compiles them if they are missing. */
 export async function pageFolders(): Promise<{ readonly graphiql: string; readonly explorer: string }> {
   const compiler = path.resolve(import.meta.dirname, '../../src/compile.mjs')
   const { compiled } = (await import(compiler)) as Compiler
@@ -14,10 +15,10 @@ export async function pageFolders(): Promise<{ readonly graphiql: string; readon
   return { graphiql: path.join(folder, 'graphiql'), explorer: path.join(folder, 'explorer') }
 }
 
-/** A page of the explorer, which must have no fault when it is closed. */
+/** An open page of the explorer. */
 export interface ExplorerPage {
   readonly page: Page
-  /** Closes the page, where nothing was written to the console, and nothing asked of another host. */
+  /** Closes the page; fails if it has logged to the console, thrown an error, or sent a request to another host. */
   closeFaultless(): Promise<void>
 }
 
@@ -26,7 +27,10 @@ export interface PageOptions {
   readonly width?: number
 }
 
-/** Opens the explorer. */
+/**
+ * Opens the explorer, and waits for its heading.
+ * @param query of the URL, with its question mark
+ */
 export async function openExplorer(
   browser: Browser,
   origin: string,
@@ -35,12 +39,12 @@ export async function openExplorer(
 ): Promise<ExplorerPage> {
   const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 }, locale: 'en-US' })
   page.setDefaultTimeout(20_000)
-  const wrong: string[] = []
-  page.on('console', (message) => wrong.push(message.text()))
-  page.on('pageerror', (error) => wrong.push(error.message))
+  const faults: string[] = []
+  page.on('console', (message) => faults.push(message.text()))
+  page.on('pageerror', (error) => faults.push(error.message))
   page.on('request', (request) => {
     const url = request.url()
-    if (!url.startsWith(`${origin}/`) && !/^(?:data|blob):/.test(url)) wrong.push(url)
+    if (!url.startsWith(`${origin}/`) && !/^(?:data|blob):/.test(url)) faults.push(url)
   })
   await page.goto(`${origin}/${query}`)
   await page.getByRole('heading', { level: 1 }).waitFor()
@@ -48,12 +52,12 @@ export async function openExplorer(
     page,
     async closeFaultless() {
       await page.close()
-      expect(wrong).toEqual([])
+      expect(faults).toEqual([])
     },
   }
 }
 
-/** The rows of a table of the explorer, the first of which is its head. */
+/** Returns the rows of a table by its name; the first one is the header. */
 export function rowsOf(page: Page, table: string): Locator {
   return page.getByRole('table', { name: table, exact: true }).getByRole('row')
 }

@@ -4,17 +4,17 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { midnight } from './world.ts'
 
-const beside = path.resolve(import.meta.dirname, '../../../shared/feeds/polygon-weth-usdc.ndjson.gz')
+const realFeedFile = path.resolve(import.meta.dirname, '../../../shared/feeds/polygon-weth-usdc.ndjson.gz')
 
-/** A feed of real-market facts, which lies beside the project, not in it; null where it isn't there. */
-export const realFeed = existsSync(beside) ? beside : null
+/** Path of a feed with facts of a real market, in a folder outside of the project; null if it is missing. */
+export const realFeed = existsSync(realFeedFile) ? realFeedFile : null
 
-/** The text of a feed of these facts. */
+/** Returns the text of a feed file. */
 export function feedText(facts: readonly FactInput[]): string {
   return facts.map((fact) => `${JSON.stringify(fact)}\n`).join('')
 }
 
-/** The demo world with each of its vaults so many times over, in order: a feed of any length. */
+/** Returns the facts of the demo world with several copies of each vault, in chronological order: a feed of any length. */
 export function manyDemoFacts(copies: number): FactInput[] {
   return demoFacts(midnight).flatMap((fact): FactInput[] => {
     if (!('vault' in fact)) return [fact]
@@ -22,6 +22,7 @@ export function manyDemoFacts(copies: number): FactInput[] {
   })
 }
 
+/** Returns the address of a copy of a vault. */
 function renumbered(address: string, copy: number): string {
   return `${address.slice(0, -4)}${copy.toString(16).padStart(4, '0')}`
 }

@@ -1,8 +1,8 @@
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { addressOf, deposit, event, mark, midnight, position, strategy } from './world.ts'
 
-/** A vault of the fleet, by what lists of vaults filter and order by. */
-export interface Listed {
+/** A vault with the values by which lists of vaults are filtered and ordered. */
+export interface FleetVault {
   readonly address: string
   readonly owner: string
   readonly strategy: string
@@ -15,16 +15,18 @@ export interface Listed {
 export const ann = addressOf(901)
 export const bob = addressOf(902)
 
+/** Parameters of a vault's facts. */
 interface Course {
   readonly owner: string
   readonly strategy: string
   readonly status: string
   readonly deposited: number
   readonly valueUsd: number
+  /** Seconds of its mark after midnight. */
   readonly at: number
 }
 
-/* Each order has equals, between which the address decides. */
+/* Each order has ties, which the address breaks. */
 const courses: readonly Course[] = [
   { owner: ann, strategy: 'one', status: 'EARNING', deposited: 100, valueUsd: 150, at: 5 },
   { owner: bob, strategy: 'one', status: 'ATTENTION', deposited: 300, valueUsd: 250, at: 4 },
@@ -36,8 +38,8 @@ const courses: readonly Course[] = [
   { owner: ann, strategy: 'one', status: 'EARNING', deposited: 9, valueUsd: 10, at: 8 },
 ]
 
-/** Several vaults of two strategies and two owners, in no order. */
-export const fleet: readonly Listed[] = courses.map(({ deposited, at, ...course }, index) => ({
+/** Vaults of two strategies and two owners, unsorted. */
+export const fleet: readonly FleetVault[] = courses.map(({ deposited, at, ...course }, index) => ({
   ...course,
   address: addressOf(index + 1),
   netUsd: course.valueUsd - deposited,

@@ -4,21 +4,24 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { emptyDatabase } from './database.ts'
-import { fallingBack } from './falling-back.ts'
 import { feedText } from './feeds.ts'
+import { withTransactionHook } from './transaction-hook.ts'
 
-/** Waits until a check no longer fails. */
-export const becomes = (check: () => Promise<void> | void): Promise<void> =>
+/** Repeats a check until it no longer fails, for up to 30 s. */
+export const eventually = (check: () => Promise<void> | void): Promise<void> =>
   vi.waitFor(check, { timeout: 30_000, interval: 20 })
 
-/** Begins an ingest that follows a new file, into a database that can fall back. */
-export async function followFallingBack(feed: string, facts: readonly FactInput[]) {
+/**
+ * Starts an ingest that follows a new file, into a database with a transaction hook.
+ * @param feed path of the file, which is written
+ */
+export async function followWithHook(feed: string, facts: readonly FactInput[]) {
   const stopping = new AbortController()
   await writeFile(feed, feedText(facts))
   const real = await emptyDatabase()
-  const { database, beforeNext } = fallingBack(real)
+  const { database, beforeNext } = withTransactionHook(real)
   const source = await followedSource(feed, null, stopping.signal)
-  /** The lines of the positions at which the file was reopened. */
+  /** Line numbers of the feed positions at which the file was reopened. */
   const reopened: (number | undefined)[] = []
   let batches = 0
   const running = ingest({

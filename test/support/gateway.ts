@@ -1,21 +1,23 @@
 import type { Database } from '../../src/database/database.ts'
 import { type App, type AppOptions, createApp } from '../../src/http/app.ts'
-import { flawsOf } from './contract.ts'
+import { openapiViolations } from './openapi-conformance.ts'
 
 const origin = 'http://gateway.test'
 
-/** The gateway over a database, asked by fetch, without a port. */
+/** The application on a database, called in this process without a server. */
 export interface TestGateway {
   readonly app: App
   /** Errors that were reported to the operator. */
   readonly reported: unknown[]
-  /** Fails where the answer of a REST path isn't as /openapi.json says. */
+  /** Sends a request; throws if the response differs from /openapi.json. */
   get(path: string, init?: RequestInit): Promise<Response>
-  /** The data of a query; fails where there are errors. */
+  /** Sends a GraphQL query, and returns its data; throws if there are errors. */
   query<Data>(source: string, variables?: Record<string, unknown>): Promise<Data>
+  /** Sends a GraphQL query. */
   post(source: string, variables?: Record<string, unknown>): Promise<Response>
 }
 
+/** Creates a gateway on a database. */
 export function gatewayOn(database: Database, options: Partial<AppOptions> = {}): TestGateway {
   const reported: unknown[] = []
   const report = (error: unknown): void => void reported.push(error)
@@ -34,8 +36,8 @@ export function gatewayOn(database: Database, options: Partial<AppOptions> = {})
     async get(path, init) {
       const request = new Request(origin + path, init)
       const response = await app.fetch(request)
-      const flaws = await flawsOf(request, response)
-      if (flaws.length > 0) throw new Error(`${path} is not as /openapi.json says: ${flaws.join('; ')}`)
+      const violations = await openapiViolations(request, response)
+      if (violations.length > 0) throw new Error(`${path} differs from /openapi.json: ${violations.join('; ')}`)
       return response
     },
     post,

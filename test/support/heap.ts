@@ -1,18 +1,19 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes that the heap holds when all garbage is collected. */
+/** Returns the used bytes of the heap after garbage collection. */
 export function heapBytes(): number {
   collect()
   return process.memoryUsage().heapUsed
 }
 
-/** Bytes that buffers hold when all garbage is collected. */
+/** Returns the bytes of ArrayBuffers after garbage collection. */
 export function bufferBytes(): number {
   collect()
   return process.memoryUsage().arrayBuffers
 }
 
+/** Runs two full garbage collections. */
 function collect(): void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void

@@ -9,29 +9,31 @@ import { type DatabaseChoice, openDatabase } from '../../src/database/open.ts'
 import { clusterFolderName } from '../../src/database/pglite/data-directory.ts'
 import { createOnServer, embeddedTemplate, postgresUrl, templateOn } from './database.ts'
 
-/** Where processes of the command line keep their data, on the engine that the suite runs on. */
+/** A database for processes of the command line: a data directory of PGlite, or a database on a PostgreSQL server. */
 export interface Home {
-  /** The variables that lead a process there. */
+  /** Environment variables by which a process finds it. */
   readonly env: Readonly<Record<string, string>>
-  /** Opens it in this process; nobody else may have it open, and the caller closes it. */
+  /** Opens it in this process; no other process may have it open, and the caller closes it. */
   open(): Promise<Database>
 }
 
-/** Homes with all migrations and no rows: copies of one, for the first start of a database takes seconds. */
+/** Creates homes with all migrations and no rows: copies of a template, since the first start of a database takes seconds. */
 export interface Homes {
-  /** A folder for feeds and other files. */
+  /** A temporary folder for feeds and other files. */
   readonly folder: string
+  /** Creates a home on the engine that the tests run on. */
   create(): Promise<Home>
-  /** One in a folder, whatever the engine of the suite. */
+  /** Creates a home with a data directory of PGlite. */
   createInFolder(): Promise<Home & { readonly dataDir: string }>
 }
 
-/** Homes that the caller removes. */
+/** Homes that the caller must remove. */
 export interface OpenHomes extends Homes {
+  /** Removes the folder and all databases. */
   remove(): Promise<void>
 }
 
-/** Prepares homes before the tests of a file, and removes them after. */
+/** Registers hooks that prepare homes before the tests of a file, and remove them afterwards. */
 export function prepareHomes(): Homes {
   let homes: OpenHomes
   beforeAll(async () => {
@@ -47,7 +49,10 @@ export function prepareHomes(): Homes {
   }
 }
 
-/** @param server the PostgreSQL that the homes are databases of; without one they are folders of PGlite's */
+/**
+ * Prepares homes.
+ * @param server address of a PostgreSQL server for their databases; undefined for data directories of PGlite
+ */
 export async function openHomes(server: string | undefined): Promise<OpenHomes> {
   const folder = await mkdtemp(path.join(tmpdir(), 'homes-'))
   const databases: string[] = []

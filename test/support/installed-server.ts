@@ -5,10 +5,10 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Why a program can't be started here; null where it can, or where the machine's tests must have it. */
+/** Returns the reason to skip tests that need a program; null if it is installed, and in CI, where they must not be skipped. */
 export function missing(program: string, debianPackage: string): string | null {
   if (isExecutable(program) || process.env['CI'] === 'true') return null
-  return `there is no ${program}: apt-get install ${debianPackage}`
+  return `${program} is missing: apt-get install ${debianPackage}`
 }
 
 function isExecutable(file: string): boolean {
@@ -20,15 +20,17 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** A running server. */
+/** A running server process. */
 export interface InstalledServer {
-  /** Ends it, and takes its folder away. */
+  /** Terminates the process, and removes its folder. */
   remove(): Promise<void>
 }
 
 /**
- * Starts a server in the foreground, and waits until it answers.
- * @param folder of its files
+ * Starts a server, and polls it until it answers, at most 200 times.
+ * @param folder files of the server, which are removed with it
+ * @param answers sends a request; rejects if there is no answer
+ * @throws {Error} with its standard error, if it exits or does not answer
  */
 export async function startInstalled(
   program: string,
@@ -37,10 +39,10 @@ export async function startInstalled(
   answers: () => Promise<unknown>,
 ): Promise<InstalledServer> {
   const running = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  running.stderr.on('data', (chunk) => (said += String(chunk)))
+  let stderr = ''
+  running.stderr.on('data', (chunk) => (stderr += String(chunk)))
   const ended = once(running, 'close')
-  // A test that fails leaves none behind.
+  // Also if this process exits early.
   const killWithThis = (): void => void running.kill('SIGKILL')
   process.once('exit', killWithThis)
   void ended.finally(() => process.off('exit', killWithThis))
@@ -50,7 +52,8 @@ export async function startInstalled(
       () => false,
     )
   for (let tries = 0; !(await hasAnswered()); tries++) {
-    if (running.exitCode !== null || tries === 200) throw new Error(`${path.basename(program)} did not start: ${said}`)
+    if (running.exitCode !== null || tries === 200)
+      throw new Error(`${path.basename(program)} did not start: ${stderr}`)
     await wait(25)
   }
   return {

@@ -11,34 +11,37 @@ import { type LiveLimits, liveLimits } from '../../src/limits/live.ts'
 
 const nothing = (): void => undefined
 
-/** Status of the response while the value is this one. */
-export const gone = 404
-/** While the value is this one, evaluations fail. */
-export const away = 503
-/** While the value is this one, evaluations fail by an unexpected error. */
-export const broken = 500
-const failures: readonly number[] = [gone, away, broken]
+/* Values that are also the status of the response. */
 
-/** A stream on the value. */
+/** Response of a vault that does not exist. */
+export const notFoundValue = 404
+/** Response of a failed evaluation. */
+export const unavailableValue = 503
+/** Response of an evaluation with an unexpected error. */
+export const internalErrorValue = 500
+const failures: readonly number[] = [notFoundValue, unavailableValue, internalErrorValue]
+
+/** A stream that follows the value. */
 export interface ValueStream {
-  /** Frames that were written. */
+  /** Frames that were written to the connection. */
   readonly frames: string[]
-  /** Stops reading: nothing is written until `read`. */
+  /** Makes the connection full: nothing is written until `read`. */
   pause(): void
+  /** Drains the connection. */
   read(): void
   close(): void
 }
 
-/** Keys that streams follow, on one value whose evaluations end when the test wants. */
+/** A followed response whose body is one value, and whose evaluations finish when a test wants. */
 export class LiveValue {
   readonly versions = new DataVersions()
   readonly responses: FollowedResponses
   readonly #limits: LiveLimits
-  /** The data as it is now. */
+  /** Current data of the simulated database. */
   #value = 200
-  /** Newest commit of the server that is read from, which may not have been heard of. */
+  /** Sequence number of the newest commit, of which the gateway may not have been notified. */
   seq = 0
-  /** Evaluations that have read the data, and whose result has not come yet. */
+  /** Functions that finish evaluations which have read the data. */
   readonly pending: (() => void)[] = []
 
   constructor(limits: Partial<LiveLimits> = {}) {
@@ -56,41 +59,43 @@ export class LiveValue {
     this.commit(200)
   }
 
-  /** Commits a value, of which the gateway hears at once. */
+  /** Commits a value, and notifies the gateway. */
   commit(value: number): void {
     this.write(value)
-    this.hear()
+    this.notify()
   }
 
-  /** Commits a value, of which the gateway hears later. */
+  /** Commits a value without notifying the gateway. */
   write(value: number): void {
     this.#value = value
     this.seq++
   }
 
-  hear(): void {
+  /** Notifies the gateway of the newest commit. */
+  notify(): void {
     this.versions.committed({ version: `${this.seq}.1`, newestTs: null })
     this.responses.committed(['value'])
   }
 
+  /** Reports whether the gateway receives notifications. */
   listening(isListening: boolean): void {
     this.versions.listening(isListening)
     this.responses.listening(isListening)
   }
 
-  /** Lets the evaluation under way end, when it has taken so long. */
-  async evaluated(milliseconds = 0): Promise<void> {
-    await this.evaluating()
+  /** Waits for an evaluation to start, and finishes it after some milliseconds. */
+  async finishEvaluation(milliseconds = 0): Promise<void> {
+    await this.evaluationStarted()
     await wait(milliseconds)
     this.pending.pop()?.()
   }
 
-  /** Resolves when an evaluation has begun. */
-  async evaluating(): Promise<void> {
+  /** Resolves when an evaluation has started. */
+  async evaluationStarted(): Promise<void> {
     await vi.waitFor(() => expect(this.pending).toHaveLength(1), { timeout: 30_000, interval: 2 })
   }
 
-  /** Opens a stream. */
+  /** Opens a stream that follows the value. */
   join(onFrame: (frame: string) => void = nothing): ValueStream {
     const frames: string[] = []
     let drained: (() => void)[] = []
@@ -138,7 +143,7 @@ export class LiveValue {
   }
 }
 
-/** Resolves when a stream has received these frames. */
-export async function comes({ frames }: ValueStream, expected: readonly string[]): Promise<void> {
+/** Waits until a stream has received exactly these frames. */
+export async function expectFrames({ frames }: ValueStream, expected: readonly string[]): Promise<void> {
   await vi.waitFor(() => expect(frames).toEqual(expected), { timeout: 30_000, interval: 2 })
 }

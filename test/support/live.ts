@@ -11,14 +11,17 @@ import { createLedgerLog } from '../../src/graphql/ledger-log.ts'
 import { gatewayOn, type TestGateway } from './gateway.ts'
 import { serverOf, type TestServer } from './server.ts'
 
-/** A gateway on a port that hears of commits. */
+/** A gateway with an HTTP server, which listens for commits. */
 export interface LiveGateway extends TestGateway {
   readonly server: TestServer
   readonly listener: ChangeListener
   close(): Promise<void>
 }
 
-/** @param port of an earlier gateway, to which its clients come back */
+/**
+ * Starts a gateway.
+ * @param port of an earlier gateway, to which its clients reconnect; 0 for a free one
+ */
 export async function liveGateway(
   database: Database,
   options: Partial<AppOptions> = {},
@@ -31,7 +34,7 @@ export async function liveGateway(
   const listener = notifyAll(cache, versions, gateway.app.live)
   const stop = await database.listen(listener)
   await vi.waitFor(() => {
-    if (!versions.isListening) throw new Error('commits are not heard of')
+    if (!versions.isListening) throw new Error('the gateway does not listen for commits')
   }, 30_000)
   const server = await serverOf(gateway.app, {}, { isBehindProxies: true, port })
   return {
@@ -46,7 +49,7 @@ export async function liveGateway(
   }
 }
 
-/** An event as it came. */
+/** A received event, by the fields of its format. */
 export interface ReceivedEvent {
   readonly event: string | null
   readonly id: string | null
@@ -55,17 +58,17 @@ export interface ReceivedEvent {
   readonly comment: string | null
 }
 
-/** A stream of server-sent events as a client reads it. */
+/** A client of a stream of server-sent events. */
 export interface LiveClient {
   readonly status: number
   readonly headers: IncomingMessage['headers']
-  /** Everything that has come, in order. */
+  /** All received events. */
   readonly events: ReceivedEvent[]
-  /** The id that the client would send to reconnect. */
+  /** Returns the id that the client would send in Last-Event-ID. */
   lastId(): string | null
-  /** Resolves with the events of a type, when there are so many. */
+  /** Waits until this many events of a type are received, and returns them. */
   until(event: string, count: number): Promise<ReceivedEvent[]>
-  /** The body of a response that is no stream. */
+  /** Returns the body that is received so far. */
   text(): string
   readonly ended: Promise<void>
   close(): void
@@ -77,9 +80,9 @@ export interface LiveRequest {
   readonly body?: string
 }
 
-/** Opens a stream. */
-export function openStream(origin: string, path: string, asked: LiveRequest = {}): Promise<LiveClient> {
-  const { headers = {}, method = 'GET', body } = asked
+/** Sends a request; resolves when the response headers are received. */
+export function openStream(origin: string, path: string, options: LiveRequest = {}): Promise<LiveClient> {
+  const { headers = {}, method = 'GET', body } = options
   return new Promise((resolve, reject) => {
     const sent = httpRequest(new URL(path, origin), { method, headers, agent: false }, (response) => {
       resolve(clientOf(response, () => sent.destroy()))

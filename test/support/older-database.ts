@@ -9,13 +9,13 @@ import type { Dump } from './dump.ts'
 const prismaFolder = path.resolve(import.meta.dirname, '../../prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
 
-/** Names of all migrations, the oldest first. */
+/** Returns the names of all migrations, oldest first. */
 export async function migrationNames(): Promise<string[]> {
   const entries = await readdir(migrationsFolder, { withFileTypes: true })
   return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
 }
 
-/** Applies the migrations up to one, as the version of the gateway did that had no later ones. */
+/** Applies the migrations up to one, as an older version of the gateway did. */
 export async function migrateUpTo(database: Database, last: string): Promise<void> {
   const names = (await migrationNames()).filter((name) => name <= last)
   const migrationsList = {
@@ -39,11 +39,11 @@ export async function migrateUpTo(database: Database, last: string): Promise<voi
   })
 }
 
-/** Rows by table, as JSON arrays; those of a vault also by its address, and points with their net of flows. */
+/** Rows by table, as JSON arrays; those of a vault have its address, and those with a value have their net of flows. */
 export type TableRows = ReadonlyMap<string, string>
 
-/** Tables that others refer to come first. */
-const referred = ['strategy', 'vault']
+/** Tables that others reference, which are filled first. */
+const referencedTables = ['strategy', 'vault']
 
 /** Reads all rows of a database. */
 export async function readTables(database: Database): Promise<TableRows> {
@@ -60,10 +60,10 @@ export async function readTables(database: Database): Promise<TableRows> {
   return rows
 }
 
-/** Writes rows of a newer version into the tables and columns that an older database has. */
+/** Inserts rows of a newer version into the tables and columns that an older database has. */
 export async function fillTables(database: Database, rows: TableRows): Promise<void> {
   const tables = await tableNames(database)
-  const ordered = [...referred, ...tables.filter((name) => !referred.includes(name))]
+  const ordered = [...referencedTables, ...tables.filter((name) => !referencedTables.includes(name))]
   const isOld = tables.includes('equity_bucket')
   for (const name of ordered.filter((table) => !(isOld && table === 'equity_page'))) {
     const text = `select attname::text as name, atttypid::regtype::text as type from pg_attribute
@@ -72,9 +72,9 @@ export async function fillTables(database: Database, rows: TableRows): Promise<v
     const list = columns.map((column) => `"${column.name}"`).join(', ')
     const insert = `insert into "${name}" (${list}) select ${columns.map(olderValue).join(', ')}
       from jsonb_populate_recordset(null::"${name}", $1::jsonb)`
-    const given = rows.get(name) ?? '[]'
+    const json = rows.get(name) ?? '[]'
     const isOlderPage = name === 'equity_page' && !tables.includes('vault_change')
-    await database.prisma.$executeRawUnsafe(insert, isOlderPage ? olderPages(given) : given)
+    await database.prisma.$executeRawUnsafe(insert, isOlderPage ? olderPages(json) : json)
   }
   await fillBuckets(database, tables)
   for (const [table, column] of [
@@ -89,7 +89,7 @@ export async function fillTables(database: Database, rows: TableRows): Promise<v
   }
 }
 
-/** Pages whose lines have the value of a point in place of the market's part. */
+/** Returns pages in the format before history: their lines have the value of a point instead of its market delta. */
 function olderPages(rows: string): string {
   const pages = JSON.parse(rows) as { candidates: string }[]
   const older = (line: string): string => {
@@ -102,11 +102,11 @@ function olderPages(rows: string): string {
   )
 }
 
-/** Tables and columns that are filled from the migration to history on. */
+/** Tables and columns that are empty for the time before the migration to history. */
 const historyTables = ['position_layout', 'vault_change', 'equity_curve_page']
 const historyColumns = ['history_since', 'marked_at', 'changed_at', 'layout_digest', 'market_delta_usd', 'state']
 
-/** A dump without history, which a database lacks for the time before it was migrated. */
+/** Returns a dump without the tables and columns of history. */
 export function withoutHistory(dump: Dump): Dump {
   const others = Object.entries(dump).filter(([table]) => !historyTables.includes(table))
   return Object.fromEntries(
@@ -117,12 +117,12 @@ export function withoutHistory(dump: Dump): Dump {
 function rowWithoutHistory(table: string, text: string): object {
   const row = JSON.parse(text) as Record<string, unknown>
   if (table === 'equity_page') return { ...row, candidates: String(row['candidates']).replace(/ [^ \n]*$/gm, '') }
-  // A vault's own market delta is its newest one.
-  const left = historyColumns.filter((column) => !(table === 'vault' && column === 'market_delta_usd'))
-  return Object.fromEntries(Object.entries(row).filter(([column]) => !left.includes(column)))
+  // The market delta of a vault is its current one, which is not history.
+  const excluded = historyColumns.filter((column) => !(table === 'vault' && column === 'market_delta_usd'))
+  return Object.fromEntries(Object.entries(row).filter(([column]) => !excluded.includes(column)))
 }
 
-/** SQL of a value that is bytes in the newest version, and was a text of digits in older ones. */
+/** Returns SQL that converts bytes of the newest version to the text of hexadecimal or base64 digits of older ones. */
 function olderValue({ name, type }: { name: string; type: string }): string {
   if (type !== 'text') return `"${name}"`
   if (name === 'tx_hash') return `'0x' || substr(tx_hash, 3)`
@@ -130,7 +130,7 @@ function olderValue({ name, type }: { name: string; type: string }): string {
   return `rpad(translate(encode(decode(substr(${name}, 3), 'hex'), 'base64'), '+/=', '-_'), 22, 'A')`
 }
 
-/** Fills the buckets and pages that older versions kept, as the migrations to them did. */
+/** Fills the buckets and pages of older versions, by the SQL of the migrations that created them. */
 async function fillBuckets(database: Database, tables: readonly string[]): Promise<void> {
   for (const [name, table] of [
     ['20261120120000_equity_buckets', 'equity_bucket'],

@@ -4,12 +4,12 @@ import path from 'node:path'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
-/** The version before: the newest commit of the main line that lacks the newest migration; null where it is not known. */
+/** The newest commit of the main branch without the newest migration; null if this clone does not have it. */
 export const versionBefore: string | null = findVersionBefore()
 
-/** Why it can't be run here; null where it can. */
+/** Reason to skip tests that run the version before the newest migration; null if there is none. */
 export const noVersionBefore: string | null =
-  versionBefore === null ? 'the history of this clone does not reach back to the version before' : null
+  versionBefore === null ? 'this clone does not have the commit of the version before the newest migration' : null
 
 function findVersionBefore(): string | null {
   const added = ['log', '--first-parent', '-m', '--diff-filter=A', '--format=%H', '-1', '--', 'prisma/migrations']
@@ -24,10 +24,10 @@ function findVersionBefore(): string | null {
 }
 
 /**
- * Puts the version before into a folder, with this version's packages.
- * @returns names of the migrations that it knows
+ * Extracts the version before the newest migration into a folder, with the installed packages of this version.
+ * @returns the names of its migrations
  */
-export function putVersionBefore(folder: string): string[] {
+export function extractVersionBefore(folder: string): string[] {
   const commit = versionBefore ?? ''
   const archive = git(['archive', commit, 'package.json', 'tsconfig.json', 'prisma', 'src'])
   mkdirSync(folder, { recursive: true })

@@ -9,74 +9,76 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
 
-/** A PostgreSQL server that its starter may stop, start, freeze and have followed as it likes. */
+/** A PostgreSQL server of a test, which can be stopped, frozen and replicated. */
 export interface OwnPostgreSql {
   readonly url: string
-  /** `fast` ends what runs and writes all that it holds, `immediate` leaves everything as a crash does. */
+  /** Stops the server: `fast` with a checkpoint, `immediate` as in a crash. */
   stop(how: 'fast' | 'immediate'): Promise<void>
-  /** Resolves when it answers. */
+  /** Starts the server; resolves when it answers. */
   start(): Promise<void>
-  /** Kills all its processes at once, as the machine's end does. */
+  /** Kills all its processes, as a crash of the machine does. */
   kill(): Promise<void>
   /**
-   * Starts another server that follows this one, asynchronously.
-   * @param url where it gets this one's log from, such as a proxy's; its own address unless one is given
+   * Starts a standby server with asynchronous streaming replication.
+   * @param url address of this server for replication, such as that of a proxy; by default its own
    */
   standby(url?: string): Promise<OwnPostgreSql>
-  /** Makes a standby the primary. Resolves when it takes writes. */
+  /** Promotes a standby; resolves when it accepts writes. */
   promote(): Promise<void>
-  /** Keeps its processes from running: connections stay, and nothing comes. */
+  /** Suspends its processes (SIGSTOP): connections stay open, and there is no answer. */
   freeze(): void
+  /** Resumes its processes. */
   thaw(): void
-  /** Stops it, and takes its folder away. */
+  /** Stops it, and removes its folder. */
   remove(): Promise<void>
 }
 
-const packaged = '/usr/lib/postgresql'
+const installFolder = '/usr/lib/postgresql'
 
-/** Why no server can be started here; null where one can, or where the machine's tests must have one. */
+/** Reason to skip tests that need a server; null if PostgreSQL is installed, and in CI, where they must not be skipped. */
 export const noOwnPostgreSql: string | null =
-  programs() !== null || process.env['CI'] === 'true'
+  newestBinFolder() !== null || process.env['CI'] === 'true'
     ? null
-    : `there are no server programs in ${packaged}/*/bin: apt-get install postgresql`
+    : `there is no PostgreSQL server in ${installFolder}/*/bin: apt-get install postgresql`
 
 /**
- * Starts a server of the installed programs in a folder of its own, on a free port.
- * @param disk a folder for its data, without its log of changes, for which there is always room
+ * Starts a server in a temporary folder, on a free port.
+ * @param dataFolder parent of its data directory; the write-ahead log stays in the temporary folder
  */
-export function startOwnPostgreSql(disk?: string): Promise<OwnPostgreSql> {
+export function startOwnPostgreSql(dataFolder?: string): Promise<OwnPostgreSql> {
   const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
   return startServer((data, program, folder) => {
-    const log = disk === undefined ? [] : ['--waldir', path.join(folder, 'log')]
+    const log = dataFolder === undefined ? [] : ['--waldir', path.join(folder, 'log')]
     return program('initdb', ['-D', data, ...log, ...options])
-  }, disk)
+  }, dataFolder)
 }
 
-/** Runs an installed program to its end, as the server's user. */
+/** Runs a program of PostgreSQL as the server's user, until it exits. */
 type Program = (name: string, args: readonly string[]) => Promise<unknown>
 
 /**
- * @param makeData makes the folder of its data
- * @param disk where that is; beside its log unless one is given
+ * Starts a server.
+ * @param makeData fills the empty data directory
+ * @param dataFolder parent of the data directory; by default the temporary folder
  */
 async function startServer(
   makeData: (data: string, program: Program, folder: string) => Promise<unknown>,
-  disk?: string,
+  dataFolder?: string,
 ): Promise<OwnPostgreSql> {
-  const bin = programs()
-  if (bin === null) throw new Error(`PostgreSQL can't be started: ${noOwnPostgreSql ?? `${packaged} lacks it`}`)
+  const bin = newestBinFolder()
+  if (bin === null) throw new Error(noOwnPostgreSql ?? `there is no PostgreSQL server in ${installFolder}`)
   const folder = await mkdtemp(path.join(tmpdir(), 'postgresql-'))
   const user = serverUser()
   if (user !== null) await chown(folder, user.uid, user.gid)
-  const data = path.join(disk ?? folder, 'data')
+  const data = path.join(dataFolder ?? folder, 'data')
   await mkdir(data, { mode: 0o700 })
   if (user !== null) await chown(data, user.uid, user.gid)
   const options = { cwd: '/', ...user }
-  // What it connects to may be a proxy of this process.
+  // Asynchronously, since it may connect to a proxy of this process.
   await makeData(data, (name, args) => promisify(execFile)(path.join(bin, name), args, options), folder)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  // A commit that was answered has to outlive a crash of the server; nothing here outlives one of the machine.
+  // Without fsync, a commit survives a crash of the server, and not one of the machine: that is sufficient for tests.
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'fsync=off']
   const run = () =>
     spawn(path.join(bin, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
@@ -87,7 +89,7 @@ async function startServer(
   let server: ChildProcess | null = null
   const started = async (): Promise<void> => {
     server = run()
-    await answering(url, server)
+    await waitForAnswer(url, server)
   }
   const ended = async (end: (server: ChildProcess) => void): Promise<void> => {
     if (server === null) return
@@ -99,7 +101,7 @@ async function startServer(
   const stop = (how: 'fast' | 'immediate'): Promise<void> =>
     ended((running) => void running.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT'))
   const signal = (name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void => {
-    for (const pid of family(server?.pid)) sendSignal(pid, name)
+    for (const pid of processTree(server?.pid)) sendSignal(pid, name)
   }
   await started()
   return {
@@ -111,7 +113,7 @@ async function startServer(
       startServer((copy, program) =>
         program('pg_basebackup', ['-d', from, '-D', copy, '-R', '-X', 'stream', '-c', 'fast', '--no-sync']),
       ),
-    promote: () => asked(url, 'select pg_promote()'),
+    promote: () => execute(url, 'select pg_promote()'),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     async remove() {
@@ -121,33 +123,40 @@ async function startServer(
   }
 }
 
-async function asked(url: string, sql: string): Promise<void> {
+/** Executes a statement on a new connection. */
+async function execute(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query(sql)
   await client.end()
 }
 
-/** The newest programs that are installed, as Debian installs them; null where none are. */
-function programs(): string | null {
-  if (!existsSync(packaged)) return null
-  const versions = readdirSync(packaged).filter((version) => existsSync(path.join(packaged, version, 'bin/postgres')))
+/** Returns the `bin` folder of the newest version that Debian's packages have installed; null if there is none. */
+function newestBinFolder(): string | null {
+  if (!existsSync(installFolder)) return null
+  const versions = readdirSync(installFolder).filter((version) =>
+    existsSync(path.join(installFolder, version, 'bin/postgres')),
+  )
   const [newest] = versions.sort((a, b) => Number(b) - Number(a))
-  return newest === undefined ? null : path.join(packaged, newest, 'bin')
+  return newest === undefined ? null : path.join(installFolder, newest, 'bin')
 }
 
-/** PostgreSQL refuses to run as root: it runs as its own user then. */
+/** Returns the user postgres if this process is root, since PostgreSQL refuses to run as root; null otherwise. */
 function serverUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
-  const id = (what: string): number => Number(execFileSync('id', [what, 'postgres']).toString())
+  const id = (option: string): number => Number(execFileSync('id', [option, 'postgres']).toString())
   return { uid: id('-u'), gid: id('-g') }
 }
 
-async function answering(url: string, server: ChildProcess): Promise<void> {
+/**
+ * Polls a server until it answers.
+ * @throws {Error} if it exits
+ */
+async function waitForAnswer(url: string, server: ChildProcess): Promise<void> {
   for (;;) {
-    if (server.exitCode !== null) throw new Error(`PostgreSQL ended at once, with ${server.exitCode}`)
+    if (server.exitCode !== null) throw new Error(`PostgreSQL exited with status ${server.exitCode}`)
     const client = new pg.Client({ connectionString: url })
-    // One that breaks while it is asked is asked again.
+    // An error during the query is handled as a failed attempt.
     client.on('error', () => undefined)
     try {
       await client.connect()
@@ -159,7 +168,7 @@ async function answering(url: string, server: ChildProcess): Promise<void> {
   }
 }
 
-/** To a process that may just have ended. */
+/** Sends a signal to a process, if it still exists. */
 function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -168,8 +177,8 @@ function sendSignal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** A process and its children, the parent first, so that it starts no more of them. */
-function family(parent: number | undefined): number[] {
+/** Returns the ids of a process and its children; the parent first, so that it cannot start more of them. */
+function processTree(parent: number | undefined): number[] {
   if (parent === undefined) return []
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n')
   const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))

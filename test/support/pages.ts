@@ -1,3 +1,4 @@
+/** A GraphQL connection, without edges. */
 export interface Connection<Node> {
   readonly nodes: readonly Node[]
   readonly pageInfo: {
@@ -10,45 +11,57 @@ export interface Connection<Node> {
 
 export const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
 
-/** No list of a test is longer: a walk that goes on is going in circles. */
+/** More than the longest list of a test has. */
 const maxPages = 100
 
-/** Every page of a list, from the first to the one that says it is the last. */
-export async function walk<Page>(
+/**
+ * Reads all pages of a list.
+ * @param next reads the page after one; null after the last
+ * @throws {Error} after 100 pages
+ */
+export async function allPages<Page>(
   first: Page,
   next: (page: Page) => Promise<Page | null> | null,
 ): Promise<[Page, ...Page[]]> {
   const pages: [Page, ...Page[]] = [first]
   for (let page = await next(first); page !== null; page = await next(page)) {
     pages.push(page)
-    if (pages.length > maxPages) throw new Error('the pages never end')
+    if (pages.length > maxPages) throw new Error(`there are more than ${maxPages} pages`)
   }
   return pages
 }
 
-/** Every page of a connection, each asked for after the one before. */
+/**
+ * Reads all pages of a connection.
+ * @param read reads the page after a cursor; null for the first one
+ */
 export async function connectionPages<Node>(
-  ask: (after: string | null) => Promise<Connection<Node>>,
+  read: (after: string | null) => Promise<Connection<Node>>,
 ): Promise<[Connection<Node>, ...Connection<Node>[]]> {
-  return walk(await ask(null), ({ pageInfo: { hasNextPage, endCursor } }) => (hasNextPage ? ask(endCursor) : null))
+  return allPages(await read(null), ({ pageInfo: { hasNextPage, endCursor } }) =>
+    hasNextPage ? read(endCursor) : null,
+  )
 }
 
-/** Every page of a REST list, by the Link headers. */
+/** Reads all pages of a REST list, by their Link headers. */
 export async function linkedPages(
   get: (path: string) => Promise<Response>,
   path: string,
 ): Promise<[Response, ...Response[]]> {
-  return walk(await get(path), (response) => {
+  return allPages(await get(path), (response) => {
     const next = nextLink(response)
     return next === null ? null : get(next)
   })
 }
 
-/** Where a Link header says the next page is; null where there is none. */
+/**
+ * Returns the address of the next page; null without a Link header.
+ * @throws {Error} for another Link header
+ */
 export function nextLink(response: Response): string | null {
   const link = response.headers.get('link')
   if (link === null) return null
   const target = /^<([^>]+)>; rel="next"$/.exec(link)?.[1]
-  if (target === undefined) throw new Error(`not a link to a next page: ${link}`)
+  if (target === undefined) throw new Error(`Not a link to the next page: ${link}`)
   return target
 }

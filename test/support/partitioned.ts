@@ -1,11 +1,12 @@
 import pg from 'pg'
 
+/** Number of partitions of a table. */
 export const partitions = 8
 
 /**
- * Replaces each table with a column vault_id, empty or not, by one of the same definition that is partitioned by its hash.
- * @param url of a database that nobody has open
- * @returns names of the tables
+ * Replaces each table that has a column vault_id by one with the same definition and rows, partitioned by the hash of it.
+ * @param url of a database that no session has open
+ * @returns the names of the tables
  */
 export async function partitionByVault(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url })
@@ -18,9 +19,9 @@ export async function partitionByVault(url: string): Promise<string[]> {
        where relkind = 'r' and relnamespace = 'public'::regnamespace`,
     )
     for (const { name, keys } of rows) await client.query(partitioning(name, keys ?? []))
-    // A small table is read whole, and joined whole: plans are to be those of large ones.
-    for (const way of ['seqscan', 'hashjoin', 'mergejoin']) {
-      await client.query(`alter database ${new URL(url).pathname.slice(1)} set enable_${way} = off`)
+    // So that the plans of small tables are those of large ones.
+    for (const method of ['seqscan', 'hashjoin', 'mergejoin']) {
+      await client.query(`alter database ${new URL(url).pathname.slice(1)} set enable_${method} = off`)
     }
     return rows.map(({ name }) => name)
   } finally {
@@ -28,7 +29,10 @@ export async function partitionByVault(url: string): Promise<string[]> {
   }
 }
 
-/** @param keys definitions of its foreign keys, which LIKE does not copy */
+/**
+ * Returns the statements that partition a table.
+ * @param keys definitions of its foreign keys, which LIKE does not copy
+ */
 function partitioning(name: string, keys: readonly string[]): string {
   const numbers = Array.from({ length: partitions }, (_, number) => number)
   return [
@@ -49,7 +53,7 @@ function partitionOf(name: string, number: number): string {
   return `${name}_in_${number}`
 }
 
-/** The table that a relation is a partition of; null if it is none. */
+/** Returns the table of which a relation is a partition; null if it is not a partition. */
 export function tableOfPartition(relation: string): string | null {
   return /^(.*)_in_\d$/.exec(relation)?.[1] ?? null
 }

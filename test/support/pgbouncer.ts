@@ -7,21 +7,21 @@ import { type InstalledServer, missing, startInstalled } from './installed-serve
 
 const program = '/usr/sbin/pgbouncer'
 
-/** Why PgBouncer can't be started here; null where it can. */
+/** Reason to skip tests that need PgBouncer; null if it is installed, and in CI. */
 export const noPgBouncer = missing(program, 'pgbouncer')
 
-/** A PgBouncer in front of a server. */
+/** A running PgBouncer in front of a PostgreSQL server. */
 export interface PgBouncer extends InstalledServer {
-  /** Address of a database of the server, by way of it. */
+  /** Address of the database by way of PgBouncer. */
   readonly url: string
 }
 
 /**
- * Starts PgBouncer with its defaults.
+ * Starts PgBouncer with its default settings, except for these.
  * @param server address of a database
- * @param connections of clients that it accepts at once
- * @param sessions of the server that it has for them
- * @param mode when a session is given to another connection
+ * @param connections maximum number of client connections
+ * @param sessions maximum number of server connections
+ * @param mode its `pool_mode`: whether a server connection is released after a session or after a transaction
  */
 export async function startPgBouncer(
   server: string,
@@ -31,8 +31,8 @@ export async function startPgBouncer(
 ): Promise<PgBouncer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'pgbouncer-'))
   const [{ hostname, port, username, password, pathname }, ownPort] = [new URL(server), await freePort()]
-  const to = { host: hostname, port: port || '5432', user: username, ...(password && { password }) }
-  const database = Object.entries(to).map(([key, value]) => `${key}=${decodeURIComponent(value)}`)
+  const target = { host: hostname, port: port || '5432', user: username, ...(password && { password }) }
+  const database = Object.entries(target).map(([key, value]) => `${key}=${decodeURIComponent(value)}`)
   const settings = {
     listen_addr: '127.0.0.1',
     listen_port: ownPort,
@@ -45,7 +45,7 @@ export async function startPgBouncer(
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${value}`)
   const file = path.join(folder, 'pgbouncer.ini')
   await writeFile(file, ['[databases]', `* = ${database.join(' ')}`, '[pgbouncer]', ...lines, ''].join('\n'))
-  // It refuses to run as root, and reads its configuration before it becomes another user.
+  // PgBouncer refuses to run as root; it reads its configuration before it switches to another user.
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : []
   const url = `postgres://${username}@127.0.0.1:${ownPort}${pathname}`
   return { url, ...(await startInstalled(program, [...user, file], folder, () => connect(url))) }

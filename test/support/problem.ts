@@ -3,6 +3,7 @@ import { untilCancelled } from '../../src/database/cancellation.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readingBy } from './database.ts'
 
+/** A problem of REST (RFC 9457). */
 export interface Problem {
   readonly type: string
   readonly title: string
@@ -12,12 +13,12 @@ export interface Problem {
   readonly historySince?: number
 }
 
-/** Contents that no refusal may have: stacks, SQL, paths, and messages of the failing database. */
+/** Internal details that no error response may contain: stack traces, SQL, paths, and the message of the failing database. */
 const internals = /\bat \w.*:\d+|\bselect\b|\bfrom vault\b|node_modules|\/src\/|\.ts\b|\.js\b|hunter2/i
 
 const secret = 'password hunter2 in select * from vault at /srv/gateway/src/database.ts:1:1'
 
-/** The problem that an answer is, when it is well formed and tells nothing of what is inside. */
+/** Parses a response as a problem; fails if it is malformed, has another status, or contains internal details. */
 export async function problemOf(response: Response, status: number): Promise<Problem> {
   const text = await response.text()
   expect(text).not.toMatch(internals)
@@ -38,22 +39,22 @@ export interface GraphqlError {
   readonly extensions: Readonly<Record<string, unknown>>
 }
 
-/** The first error of a GraphQL answer, when none of it tells what is inside. */
+/** Returns the first error of a GraphQL response; fails if there is none, or if the response contains internal details. */
 export async function errorOf(response: Response): Promise<GraphqlError> {
   const text = await response.text()
   expect(text).not.toMatch(internals)
   const { errors } = JSON.parse(text) as { errors?: GraphqlError[] }
   const [error] = errors ?? []
-  if (error === undefined) throw new Error(`there is no error in ${text}`)
+  if (error === undefined) throw new Error(`no error in ${text}`)
   return error
 }
 
-/** A database whose reads fail, with one and the same error: one whose text nobody outside may see, unless given. */
+/** Returns a database whose reads fail; the message of the default error must not reach a client. */
 export function failing<Given extends Database>(database: Given, error = new Error(secret)): Given {
   return readingBy(database, () => Promise.reject(error))
 }
 
-/** A database whose reads end only when they are given up. */
+/** Returns a database whose reads end only when they are cancelled. */
 export function hanging<Given extends Database>(database: Given): Given {
   return readingBy(database, (_, __, signal) => untilCancelled(new Promise<never>(() => undefined), signal))
 }

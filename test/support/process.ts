@@ -5,7 +5,7 @@ import { afterEach } from 'vitest'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
-/** How a process ended, and what it had said. */
+/** Exit status of a process, and its whole output. */
 export interface Outcome {
   readonly status: number | null
   readonly signal: NodeJS.Signals | null
@@ -13,29 +13,30 @@ export interface Outcome {
   readonly stderr: string
 }
 
-/** A process of the command line that runs. */
+/** A running process of the command line. */
 export interface Running {
   readonly pid: number
   readonly input: Writable
   readonly ended: Promise<Outcome>
-  /** Resolves when it has said this; fails where it ends without. */
-  says(words: RegExp): Promise<RegExpExecArray>
-  /** All that it has said until now. */
+  /** Waits until the output matches, and returns the match; rejects if the process exits before. */
+  says(pattern: RegExp): Promise<RegExpExecArray>
+  /** Returns its output so far: standard output, then standard error. */
   said(): string
   kill(signal: NodeJS.Signals): void
-  /** Reads no more of what it writes to standard output, or to standard error. */
+  /** Closes the pipe of its standard output or standard error. */
   stopReading(name?: 'stdout' | 'stderr'): void
 }
 
 export type Environment = Readonly<Record<string, string>>
 
 export interface CommandLine {
+  /** Starts a process; see {@link startProcess}. */
   start(args: readonly string[], env: Environment, descriptors?: number): Running
-  /** Starts it, gives it its whole input, and waits for its end. */
+  /** Starts a process, writes its whole input, and waits for its exit. */
   run(args: readonly string[], env: Environment, input?: string | Uint8Array): Promise<Outcome>
 }
 
-/** The project's command line, as processes; those that a test leaves running are killed after it. */
+/** Returns functions that start processes of the command line; those that still run after a test are killed. */
 export function commandLine(): CommandLine {
   const running = new Set<Running>()
   const start: CommandLine['start'] = (args, env, descriptors) => {
@@ -60,9 +61,9 @@ export function commandLine(): CommandLine {
 }
 
 /**
- * Starts the project's command line; nothing of this process's environment configures the other one.
- * @param descriptors how many file descriptors it may have
- * @param folder of the project, such as one of another version
+ * Starts the command line, without the environment of this process except PATH.
+ * @param descriptors limit of its file descriptors
+ * @param folder root of the project, such as that of another version
  */
 export function startProcess(args: readonly string[], env: Environment, descriptors?: number, folder = root): Running {
   const command = [process.execPath, 'src/start.mjs', ...args]
@@ -72,44 +73,44 @@ export function startProcess(args: readonly string[], env: Environment, descript
     cwd: folder,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
-  const said = { stdout: '', stderr: '' }
-  const allSaid = (): string => said.stdout + said.stderr
+  const output = { stdout: '', stderr: '' }
+  const allOutput = (): string => output.stdout + output.stderr
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (words: string) => (said[name] += words))
+    child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text))
   }
-  // One that ends without reading its input breaks the pipe, which is not what a test is about.
+  // EPIPE of a process that exits without reading its input.
   child.stdin.on('error', () => undefined)
   const ended = new Promise<Outcome>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (status, signal) => resolve({ status, signal, ...said }))
+    child.once('close', (status, signal) => resolve({ status, signal, ...output }))
   })
   return {
     pid: child.pid as number,
     input: child.stdin,
     ended,
-    says: (words) => saying(child, ended, words, allSaid),
-    said: allSaid,
+    says: (pattern) => waitForOutput(child, ended, pattern, allOutput),
+    said: allOutput,
     kill: (signal) => void child.kill(signal),
     stopReading: (name = 'stdout') => void child[name].destroy(),
   }
 }
 
-function saying(
+function waitForOutput(
   child: ChildProcess,
   ended: Promise<Outcome>,
-  words: RegExp,
-  said: () => string,
+  pattern: RegExp,
+  output: () => string,
 ): Promise<RegExpExecArray> {
   return new Promise((resolve, reject) => {
     const streams = [child.stdout, child.stderr]
-    const look = (): void => {
-      const found = words.exec(said())
-      if (found === null) return
-      resolve(found)
-      for (const stream of streams) stream?.off('data', look)
+    const check = (): void => {
+      const match = pattern.exec(output())
+      if (match === null) return
+      resolve(match)
+      for (const stream of streams) stream?.off('data', check)
     }
-    for (const stream of streams) stream?.on('data', look)
-    look()
-    void ended.then(() => reject(new Error(`It ended and never said ${words.source}, but:\n${said()}`)))
+    for (const stream of streams) stream?.on('data', check)
+    check()
+    void ended.then(() => reject(new Error(`The process exited without ${pattern.source} in its output:\n${output()}`)))
   })
 }

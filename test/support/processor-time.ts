@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Ticks of the kernel's clock in a second. */
+/** Clock ticks per second. */
 const ticks = Number(execFileSync('getconf', ['CLK_TCK']).toString())
 
-/** Processor time of a process in seconds, or of it and all its children, those that have ended too. */
+/** Returns the CPU time of a process in seconds, alone or with all its children, including those that have exited. */
 export function processorSeconds(id: number, which: 'alone' | 'with children'): number {
   if (which === 'alone') return timesOf(id).own
   const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(id)])
@@ -16,7 +16,10 @@ export function processorSeconds(id: number, which: 'alone' | 'with children'): 
   return children.reduce((sum, child) => sum + timesOf(child).own, own + ended)
 }
 
-/** @see proc(5): the name of a process may have spaces, and ends with the last parenthesis */
+/**
+ * Returns the CPU time of a process and of its exited children.
+ * @see proc(5): the name of a process may contain spaces, and ends with the last parenthesis
+ */
 function timesOf(id: number): { readonly own: number; readonly ended: number } {
   const text = statOf(id)
   const fields = text
@@ -27,7 +30,7 @@ function timesOf(id: number): { readonly own: number; readonly ended: number } {
   return { own: (user + system) / ticks, ended: (endedUser + endedSystem) / ticks }
 }
 
-/** A process that has just ended has none. */
+/** Reads the statistics of a process; empty if it has exited. */
 function statOf(id: number): string {
   try {
     return readFileSync(`/proc/${id}/stat`, 'utf8')

@@ -4,12 +4,15 @@ import { promisify } from 'node:util'
 
 const program = '/usr/bin/promtool'
 
-/** Why Prometheus' own checks can't run here; null where they can. */
+/** Reason to skip tests that need promtool; null if it is installed. */
 export const noPromtool: string | null = existsSync(program)
   ? null
   : 'promtool is missing: apt-get install --no-install-recommends prometheus'
 
-/** @throws with what promtool says, where it finds anything wrong */
+/**
+ * Runs promtool, and returns its standard output.
+ * @throws {Error} with its output, if it finds an error
+ */
 export async function promtool(...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(program, args)
   return stdout

@@ -1,43 +1,44 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
-/** A way to a PostgreSQL server that can be broken. */
+/** A TCP proxy in front of a PostgreSQL server, which simulates faults of the network and failovers. */
 export interface Proxy {
-  /** The server's address, by this way. */
+  /** Address of the database by way of the proxy. */
   readonly url: string
-  /** Cuts every connection. */
+  /** Closes all connections. */
   cut(): void
-  /** Cuts every connection, and refuses new ones. */
+  /** Closes all connections, and refuses new ones. */
   close(): Promise<void>
-  /** Accepts connections. Cuts those through which nothing is let. */
+  /** Accepts connections again; closes those that are stalled. */
   open(): Promise<void>
-  /** Cuts every connection, and leads new ones to another server. */
+  /** Closes all connections, and forwards new ones to another server. */
   leadTo(url: string): void
-  /** Leads new connections to another server, and cuts none. */
+  /** Forwards new connections to another server; existing ones stay. */
   leadNewTo(url: string): void
-  /** Lets nothing through any more, and cuts nothing, until it is opened anew. */
+  /** Forwards nothing more on open connections, without closing them, until `open`. */
   stall(): void
-  /** Lets the next commits through to the server, and cuts the connection in place of its answer. */
+  /** For the next commits: forwards the statement, and closes the connection instead of forwarding the response. */
   loseCommits(count: number): void
   /**
-   * Lets the answers of so many commits through and nothing after them, until it is called again.
-   * @returns resolves when they have come
+   * Forwards until this many commits are acknowledged, then stalls, until it is called again.
+   * @returns a promise that resolves when they are acknowledged
    */
   passCommits(count: number): Promise<void>
-  /** How many commits' answers were lost. */
+  /** Number of commits whose response was lost. */
   readonly lost: number
 }
 
+/** Starts a proxy on a free port. */
 export async function proxyTo(url: string): Promise<Proxy> {
-  let to = new URL(url)
+  let target = new URL(url)
   const pairs = new Set<Pair>()
   let toLose = 0
   let lost = 0
   let toPass = Infinity
   let passed: () => void = () => undefined
-  const losesCommit = (answer: Buffer): boolean => toLose > 0 && answer.includes('COMMIT') && toLose-- > 0
+  const losesCommit = (response: Buffer): boolean => toLose > 0 && response.includes('COMMIT') && toLose-- > 0
   const accept = (client: Socket): void => {
-    const server = connect(Number(to.port === '' ? 5432 : to.port), to.hostname)
+    const server = connect(Number(target.port === '' ? 5432 : target.port), target.hostname)
     const pair = new Pair(client, server)
     pairs.add(pair)
     client.on('data', (bytes) => server.write(bytes))
@@ -83,11 +84,11 @@ export async function proxyTo(url: string): Promise<Proxy> {
       if (!listening.listening) listening = await listen(accept, own)
     },
     leadTo(other) {
-      to = new URL(other)
+      target = new URL(other)
       cut()
     },
     leadNewTo(other) {
-      to = new URL(other)
+      target = new URL(other)
     },
     stall,
     passCommits(count) {
@@ -102,6 +103,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
   }
 }
 
+/** The two sockets of a connection. */
 class Pair {
   constructor(
     readonly client: Socket,

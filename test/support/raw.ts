@@ -1,38 +1,41 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** A connection on which a test writes HTTP as it likes. */
+/** A TCP connection on which a test writes HTTP as text. */
 export interface RawConnection {
   readonly socket: Socket
   send(text: string): void
-  /** Resolves when this has come; fails where the connection ends without. */
-  receives(words: RegExp): Promise<RegExpExecArray>
-  /** All that came, when the other side has closed. */
+  /** Waits until the received text matches, and returns the match; rejects if the connection is closed before. */
+  receives(pattern: RegExp): Promise<RegExpExecArray>
+  /** Resolves with all received text when the connection is closed. */
   readonly closed: Promise<string>
 }
 
-/** @param localAddress that the connection comes from */
+/**
+ * Connects to a port of this machine.
+ * @param localAddress source address of the connection
+ */
 export async function rawConnection(port: number, localAddress = '127.0.0.1'): Promise<RawConnection> {
   const socket = connect({ port, host: '127.0.0.1', localAddress }).setEncoding('latin1')
-  let came = ''
-  socket.on('data', (text: string) => (came += text))
-  // One that is cut has come to its end, too.
+  let received = ''
+  socket.on('data', (text: string) => (received += text))
+  // A connection that is reset is closed too.
   socket.on('error', () => undefined)
-  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(came)))
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(received)))
   await once(socket, 'connect')
   return {
     socket,
     closed,
     send: (text) => void socket.write(text),
-    receives: (words) =>
+    receives: (pattern) =>
       new Promise((resolve, reject) => {
-        const look = (): void => {
-          const found = words.exec(came)
-          if (found !== null) resolve(found)
+        const check = (): void => {
+          const match = pattern.exec(received)
+          if (match !== null) resolve(match)
         }
-        socket.on('data', look)
-        look()
-        void closed.then(() => reject(new Error(`It closed and never sent ${words.source}, but: ${came}`)))
+        socket.on('data', check)
+        check()
+        void closed.then(() => reject(new Error(`The connection was closed without ${pattern.source} in: ${received}`)))
       }),
   }
 }

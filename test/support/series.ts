@@ -2,15 +2,15 @@ import type { Database } from '../../src/database/database.ts'
 import { savePages } from '../../src/database/write/equity-page.ts'
 import { midnight } from './world.ts'
 
-/** Times of a long series: a point each minute. */
+/** Returns the Unix seconds of a point of a long series, which has a point each minute. */
 export const minuteOf = (index: number): number => midnight + 60 * index
 
-/** Where a series that is long enough has a spike of one point. */
+/** Index of the point at which a series has a spike, if it is long enough. */
 export const spikeAt = 123_457
 
 /**
- * Gives an opened vault a series of any length, faster than facts would: a point each minute, in waves with noise on
- * them, and a deposit among each thousand.
+ * Inserts equity points of an opened vault by SQL, which is faster than facts: one point each minute, of waves with noise, and
+ * a deposit after each thousand.
  */
 export async function lengthenSeries(database: Database, vault: string, points: number): Promise<void> {
   await database.transaction(async (transaction) => {

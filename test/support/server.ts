@@ -2,15 +2,16 @@ import type { App } from '../../src/http/app.ts'
 import { type HttpLimits, defaultHttpLimits } from '../../src/limits.ts'
 import { listen, type ServerOptions } from '../../src/http/server/server.ts'
 
+/** A running HTTP server of the gateway. */
 export interface TestServer {
   readonly port: number
   readonly origin: string
-  /** Requests that have come and are not answered. */
+  /** Returns the number of requests that are not answered yet. */
   running(): number
   close(): Promise<void>
 }
 
-/** The gateway on a port of its own, for what only a socket shows. */
+/** Starts the HTTP server of a gateway on a free port, for tests that need sockets. */
 export async function serverOf(
   app: Pick<App, 'listener'>,
   limits: Partial<HttpLimits> = {},

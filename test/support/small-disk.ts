@@ -4,43 +4,44 @@ import { open, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** A disk that is soon full. */
+/** A small file system that a test can fill. */
 export interface SmallDisk {
-  /** Why it is not there, for the title of what is skipped then; empty where it is. */
-  readonly whyNot: string
+  /** Reason to skip tests, for their title; empty if the file system is mounted. */
+  readonly skipReason: string
   readonly folder: string
-  /** Takes all room but so many bytes. */
-  leave(bytes: number): Promise<void>
-  /** Gives it back. */
-  makeRoom(): Promise<void>
+  /** Fills the file system except for this many bytes. */
+  leaveFree(bytes: number): Promise<void>
+  /** Frees the space that `leaveFree` has filled. */
+  freeSpace(): Promise<void>
+  /** Unmounts the file system, and removes its folder. */
   remove(): Promise<void>
 }
 
 /**
- * Mounts one in memory.
- * @param demanded what the caller needs besides; null where it is there
+ * Mounts a tmpfs in a temporary folder.
+ * @param missing reason to skip the tests anyway, such as a missing program
  */
-export function mountSmallDisk(megabytes: number, demanded: string | null = null): SmallDisk {
+export function mountSmallDisk(megabytes: number, missing: string | null = null): SmallDisk {
   const folder = mkdtempSync(path.join(tmpdir(), 'disk-'))
-  let whyNot = demanded === null ? '' : ` (skipped: ${demanded})`
+  let skipReason = missing === null ? '' : ` (skipped: ${missing})`
   try {
-    if (whyNot === '')
+    if (skipReason === '')
       execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'ignore' })
   } catch {
-    whyNot = ' (skipped: mount -t tmpfs needs Linux and root)'
+    skipReason = ' (skipped: mount -t tmpfs needs Linux and root)'
   }
-  if (whyNot !== '') rmdirSync(folder)
+  if (skipReason !== '') rmdirSync(folder)
   const ballast = path.join(folder, 'ballast')
   return {
-    whyNot,
+    skipReason,
     folder,
-    async leave(bytes) {
+    async leaveFree(bytes) {
       const { bavail, bsize } = await statfs(folder)
       const file = await open(ballast, 'w')
       await file.writeFile(Buffer.alloc(Math.max(0, bavail * bsize - bytes)))
       await file.close()
     },
-    makeRoom: () => rm(ballast, { force: true }),
+    freeSpace: () => rm(ballast, { force: true }),
     async remove() {
       execFileSync('umount', [folder])
       await rm(folder, { recursive: true })

@@ -3,13 +3,14 @@ import { positionGlobalId } from '../../src/domain/identity/global-id.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { deposit, event, mark, midnight, opened, position, strategy, vaultA, vaultB } from './world.ts'
 
-/** Two vaults, each with a position of the same raw identifier and a log of the same transaction. */
+/** Addresses of two vaults, each with a position of the same raw identifier and a log of the same transaction. */
 export const twins = [toAddress(vaultA), toAddress(vaultB)] as const
 
 export const sharedPositionId = '1'
+/** Global ids of their positions. */
 export const twinPositions = twins.map((vault) => positionGlobalId(vault, sharedPositionId)) as [string, string]
 
-/** A mark of a vault whose one position stands at a price. */
+/** Returns a mark of a vault whose position has this current price. */
 export function marked(vault: string, ts: number, current: string): FactInput {
   return mark(vault, ts, '100', { positions: [position(sharedPositionId, current)] })
 }
@@ -31,12 +32,12 @@ const vaultFields = `__typename id address status valueUsd
   positions { __typename id positionId inRange range { __typename lower upper current } }
   events(first: 5) { __typename nodes { __typename id type amountUsd } }`
 
-/** All of both vaults; type names are asked for, so that a client adds none. */
+/** Query of both vaults with all type names, so that a client adds none. */
 export const portfolio = `query Portfolio {
   vaults(first: 10, orderBy: { field: ADDRESS, direction: ASC }) { __typename nodes { ${vaultFields} } }
 }`
 
-/** The same, with the raw identifier of positions in place of their id. */
+/** The same query, with the raw identifier of positions as their id. */
 export const portfolioByRawIds = portfolio.replace('id positionId', 'id: positionId')
 
 export const positionById = `query PositionById($id: ID!) {
@@ -52,7 +53,7 @@ export interface Portfolio {
   }
 }
 
-/** Where each vault's position stands. */
+/** Returns the current prices of all positions. */
 export function currentPrices({ vaults }: Portfolio): number[] {
   return vaults.nodes.flatMap(({ positions }) => positions.map(({ range }) => range.current))
 }

@@ -8,7 +8,7 @@ import { createOnServer, postgresUrl } from '../../support/database.ts'
 import { feedText } from '../../support/feeds.ts'
 import { fleet, fleetFacts } from '../../support/fleet.ts'
 import { migrationNames } from '../../support/older-database.ts'
-import { noVersionBefore, putVersionBefore } from '../../support/older-version.ts'
+import { extractVersionBefore, noVersionBefore } from '../../support/older-version.ts'
 import { type Running, startProcess } from '../../support/process.ts'
 import { deposit, mark, midnight, opened, addressOf } from '../../support/world.ts'
 
@@ -42,7 +42,7 @@ describe.skipIf(postgresUrl === undefined || noVersionBefore !== null)(
     beforeAll(async () => {
       folder = await mkdtemp(path.join(tmpdir(), 'versions-'))
       older = path.join(folder, 'before')
-      known = putVersionBefore(older)
+      known = extractVersionBefore(older)
       feed = path.join(folder, 'feed.ndjson')
       await writeFile(feed, feedText(fleetFacts))
       url = await createOnServer(postgresUrl ?? '')

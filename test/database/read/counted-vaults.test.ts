@@ -5,7 +5,7 @@ import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
 import { maxCountedVaults } from '../../../src/limits.ts'
 import { fillVaultTallies } from '../../bench/speed/world.ts'
 import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
-import { touched } from '../../support/explain.ts'
+import { explainReads } from '../../support/explain.ts'
 import { gatewayOn } from '../../support/gateway.ts'
 import { addressOf, apply, opened, strategy } from '../../support/world.ts'
 
@@ -94,6 +94,6 @@ test('a count by value visits so many vaults in all, in whichever ranges of stra
     analyze vault`,
   )
   const filter: VaultFilter = { ...anyVault, ...all, strategy: ['one', 'other'] }
-  const work = await touched(database, (counting) => countVaults(counting, [allStrategies], filter))
+  const work = await explainReads(database, (counting) => countVaults(counting, [allStrategies], filter))
   expect(work.rows).toBeLessThan(maxCountedVaults + 200)
 })

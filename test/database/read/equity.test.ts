@@ -6,7 +6,7 @@ import type { EquityRow } from '../../../src/database/read/rows.ts'
 import { downsample } from '../../../src/domain/equity.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { createDatabase, empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
-import { touched } from '../../support/explain.ts'
+import { explainReads } from '../../support/explain.ts'
 import { lengthenSeries, minuteOf, spikeAt } from '../../support/series.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
 
@@ -130,7 +130,7 @@ describe('a series of any length', () => {
       const windows = [ever, ...fc.sample(span, { numRuns: 60, seed: 7 })]
       for (const window of windows) {
         for (const points of [2, 64, 500, 2_000]) {
-          const { rows, scans } = await touched(database, (counted) => readEquity(counted, [long], window, points))
+          const { rows, scans } = await explainReads(database, (counted) => readEquity(counted, [long], window, points))
           expect(rows, `${JSON.stringify(window)} by ${points}: ${scans.join(', ')}`).toBeLessThan(
             5 * Math.max(points, 64) + 150,
           )
@@ -139,7 +139,7 @@ describe('a series of any length', () => {
     })
 
     test('is read by about as many rows as one that is a hundredth of it', async () => {
-      const read = (vault: string) => touched(database, (counted) => readEquity(counted, [vault], ever, 500))
+      const read = (vault: string) => explainReads(database, (counted) => readEquity(counted, [vault], ever, 500))
       expect((await read(long)).rows).toBeLessThan(2 * (await read(short)).rows)
     })
   })

@@ -14,7 +14,7 @@ import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { fillLedgerTallies } from '../../bench/speed/world.ts'
 import { createDatabase, emptyDatabase, readingBy, runScript, type TestDatabase } from '../../support/database.ts'
 import { dump } from '../../support/dump.ts'
-import { touched } from '../../support/explain.ts'
+import { explainReads } from '../../support/explain.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
 
 const long = addressOf(1)
@@ -80,7 +80,7 @@ describe('a page of a long ledger', () => {
   afterAll(() => database.close())
 
   const read = (page: Partial<LedgerPage>) =>
-    touched(database, (counted) => readLedger(counted, [long], { ...everything, ...page }))
+    explainReads(database, (counted) => readLedger(counted, [long], { ...everything, ...page }))
 
   const deep = keyOf(190)
   const old = { since: timeOf(300), until: timeOf(1_000) }
@@ -130,7 +130,7 @@ describe('a page of a long ledger', () => {
     ])('the number of %s is told by few rows', async (_name, filter, expected) => {
       const counting = (counted: Database) => countLedger(counted, [long], { ...everything, ...filter })
       expect(await counting(database)).toMatchObject([{ vault: long, count: expected }])
-      const { rows, pages, scans } = await touched(database, counting)
+      const { rows, pages, scans } = await explainReads(database, counting)
       expect(rows, scans.join(', ')).toBeLessThanOrEqual(2 * (tallyRows + 1) + 1)
       expect(pages, scans.join(', ')).toBeLessThanOrEqual(100)
     })
@@ -140,7 +140,7 @@ describe('a page of a long ledger', () => {
         const { txHash, logIndex } = keyOf(index * 997)
         return { vault: long, txHash, logIndex }
       })
-      const { rows, pages, scans } = await touched(database, (counted) => readLedgerRows(counted, keys))
+      const { rows, pages, scans } = await explainReads(database, (counted) => readLedgerRows(counted, keys))
       // The vault of each is looked up, and one more row tells the version.
       expect(rows, scans.join(', ')).toBe(2 * count + 1)
       expect(pages, scans.join(', ')).toBeLessThanOrEqual(10 * count + 20)
@@ -172,7 +172,7 @@ describe('a page of a ledger with thousands of rows in each of two blocks', () =
     ['after a cursor', { after: { block: 0, logIndex: 700, txHash: `0x${'ff'.repeat(32)}` } }, 700],
   ])('%s, touches no more than it is long', async (_name, page, newest) => {
     const read = (counted: Database) => readLedger(counted, [crowded], { ...everything, ...page })
-    const { rows, scans } = await touched(database, read)
+    const { rows, scans } = await explainReads(database, read)
     expect(rows, scans.join(', ')).toBeLessThanOrEqual(first + 10)
     const found = await read(database)
     expect(found.map(({ logIndex }) => logIndex)).toEqual(

@@ -4,7 +4,7 @@ import { allStrategies, anyVault, type VaultFilter } from '../../../src/database
 import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
 import { maxPools } from '../../../src/limits.ts'
 import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
-import { touched } from '../../support/explain.ts'
+import { explainReads } from '../../support/explain.ts'
 import { addressOf, apply, opened, strategy } from '../../support/world.ts'
 
 const count = 6_000
@@ -55,9 +55,9 @@ test.each(filters)(
   'where all vaults have one pool, %s are looked up without a walk through an index',
   async (_, filter) => {
     const page = { filter, orderBy: 'NET_USD', direction: 'DESC', first: 20, after: null } as const
-    const listed = await touched(database, (counted) => readVaultPages(counted, [allStrategies], page))
+    const listed = await explainReads(database, (counted) => readVaultPages(counted, [allStrategies], page))
     expect(listed.rows).toBeLessThan(2 * count)
-    const counting = await touched(database, (counted) => countVaults(counted, [allStrategies], filter))
+    const counting = await explainReads(database, (counted) => countVaults(counted, [allStrategies], filter))
     expect(counting.pages).toBeLessThan(most)
     expect(await readVaultPages(database, [allStrategies], page)).toEqual([])
   },

@@ -12,7 +12,7 @@ import {
 import { type VaultStatus, vaultStatuses } from '../../../src/domain/vault.ts'
 import { fillVaultTallies } from '../../bench/speed/world.ts'
 import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
-import { touched } from '../../support/explain.ts'
+import { explainReads } from '../../support/explain.ts'
 import { addressOf, apply, opened, strategy } from '../../support/world.ts'
 
 const count = 6_000
@@ -303,7 +303,7 @@ describe.each<[when: string, prepare: () => Promise<unknown>]>([
       const cursors = [null, { value: columnOf(middle, orderBy), address: middle.address }]
       for (const [at, direction] of directions.entries()) {
         const page = { filter, orderBy, direction, first, after: cursors[(index + at) % 2] ?? null }
-        const { rows, scans } = await touched(database, (counted) => readVaultPages(counted, lists, page))
+        const { rows, scans } = await explainReads(database, (counted) => readVaultPages(counted, lists, page))
         // A row tells the version, and tallies tell the strategies of owners.
         const tallies = 1 + strategies.length * (filter.owner?.length ?? 0) * lists.length
         const most = tallies + sorted + ranges * (first + 1 + vaultStatuses.length)
@@ -321,7 +321,7 @@ describe.each<[when: string, prepare: () => Promise<unknown>]>([
         first,
         after: null,
       } as const
-      return (await touched(database, (counted) => readVaultPages(counted, [allStrategies], page))).pages
+      return (await explainReads(database, (counted) => readVaultPages(counted, [allStrategies], page))).pages
     }
     expect((await visitedFor(200)) - (await visitedFor(1))).toBeLessThan(200 * vaultStatuses.length)
   })

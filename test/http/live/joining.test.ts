@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { away, comes, gone, LiveValue } from '../../support/live-value.ts'
+import { unavailableValue, expectFrames, notFoundValue, LiveValue } from '../../support/live-value.ts'
 
 let value: LiveValue
 
@@ -10,21 +10,21 @@ beforeEach(() => {
 describe('a stream that joins others', () => {
   test('gets at once what they have', async () => {
     const first = value.join()
-    await value.evaluated()
-    await comes(first, ['200 at 1.1'])
+    await value.finishEvaluation()
+    await expectFrames(first, ['200 at 1.1'])
     expect(value.join().frames).toEqual(['200 at 1.1'])
   })
 
   test('gets nothing of before a change, while that is evaluated', async () => {
     const first = value.join()
-    await value.evaluated()
-    await comes(first, ['200 at 1.1'])
+    await value.finishEvaluation()
+    await expectFrames(first, ['200 at 1.1'])
     value.commit(7)
-    await value.evaluating()
+    await value.evaluationStarted()
     const second = value.join()
     expect(second.frames).toEqual([])
-    await value.evaluated()
-    await comes(first, ['200 at 1.1', '7 at 2.1'])
+    await value.finishEvaluation()
+    await expectFrames(first, ['200 at 1.1', '7 at 2.1'])
     expect(second.frames).toEqual(['7 at 2.1'])
   })
 
@@ -35,35 +35,35 @@ describe('a stream that joins others', () => {
     const first = value.join()
     const had = isFirst ? [] : ['200 at 1.1']
     if (!isFirst) {
-      await value.evaluated()
-      await comes(first, had)
+      await value.finishEvaluation()
+      await expectFrames(first, had)
       value.commit(7)
     }
-    await value.evaluating()
+    await value.evaluationStarted()
     const [shown, version] = isFirst ? [200, 1] : [7, 2]
     value.commit(8)
     const second = value.join()
-    await value.evaluated()
-    await comes(first, [...had, `${shown} at ${version}.1`])
+    await value.finishEvaluation()
+    await expectFrames(first, [...had, `${shown} at ${version}.1`])
     expect(second.frames).toEqual([])
-    await value.evaluated()
-    await comes(second, [`8 at ${version + 1}.1`])
+    await value.finishEvaluation()
+    await expectFrames(second, [`8 at ${version + 1}.1`])
     expect(first.frames).toEqual([...had, `${shown} at ${version}.1`, `8 at ${version + 1}.1`])
   })
 
   test('is told of no loss that a later change has undone', async () => {
     const first = value.join()
-    await value.evaluated()
-    await comes(first, ['200 at 1.1'])
-    value.commit(gone)
-    await value.evaluating()
+    await value.finishEvaluation()
+    await expectFrames(first, ['200 at 1.1'])
+    value.commit(notFoundValue)
+    await value.evaluationStarted()
     value.commit(9)
     const second = value.join()
-    await value.evaluated()
-    await comes(first, ['200 at 1.1', 'refused 404'])
+    await value.finishEvaluation()
+    await expectFrames(first, ['200 at 1.1', 'refused 404'])
     expect(second.frames).toEqual([])
-    await value.evaluated()
-    await comes(second, ['9 at 3.1'])
+    await value.finishEvaluation()
+    await expectFrames(second, ['9 at 3.1'])
   })
 })
 
@@ -74,11 +74,11 @@ test.each([
   value = new LiveValue(given)
   const at: number[] = []
   const stream = value.join(() => at.push(performance.now()))
-  await value.evaluated(milliseconds)
-  await comes(stream, ['200 at 1.1'])
+  await value.finishEvaluation(milliseconds)
+  await expectFrames(stream, ['200 at 1.1'])
   value.commit(7)
-  await value.evaluated(milliseconds)
-  await comes(stream, ['200 at 1.1', '7 at 2.1'])
+  await value.finishEvaluation(milliseconds)
+  await expectFrames(stream, ['200 at 1.1', '7 at 2.1'])
   const [first = NaN, second = NaN] = at
   // The time is counted from before the first is written.
   expect(second - first).toBeGreaterThan(200)
@@ -86,16 +86,16 @@ test.each([
 
 test.each([
   ['with an unchanged result', 200],
-  ['that failed', away],
+  ['that failed', unavailableValue],
 ])('an evaluation %s is followed by as long a rest as any other', async (_, committed) => {
   value = new LiveValue({ pushFactor: 30 })
   const stream = value.join()
-  await value.evaluated()
-  await comes(stream, ['200 at 1.1'])
+  await value.finishEvaluation()
+  await expectFrames(stream, ['200 at 1.1'])
   value.commit(committed)
-  await value.evaluated(60)
+  await value.finishEvaluation(60)
   const endedAt = performance.now()
   value.commit(committed)
-  await value.evaluating()
+  await value.evaluationStarted()
   expect(performance.now() - endedAt).toBeGreaterThan(1_500)
 })

@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { broken, comes, gone, LiveValue, type ValueStream } from '../../support/live-value.ts'
+import {
+  internalErrorValue,
+  expectFrames,
+  notFoundValue,
+  LiveValue,
+  type ValueStream,
+} from '../../support/live-value.ts'
 
 let value: LiveValue
 let stream: ValueStream
@@ -7,8 +13,8 @@ let stream: ValueStream
 beforeEach(async () => {
   value = new LiveValue()
   stream = value.join()
-  await value.evaluated()
-  await comes(stream, ['200 at 1.1'])
+  await value.finishEvaluation()
+  await expectFrames(stream, ['200 at 1.1'])
 })
 
 /** Lets what was begun end, such as a fan-out. */
@@ -24,19 +30,19 @@ describe('a result that was evaluated before commits ceased to be heard of', () 
     // The server that is read from shows a commit of which the gateway has not heard.
     value.write(7)
     value.responses.committed(['value'])
-    await value.evaluating()
-    if (isMade) await value.evaluated()
+    await value.evaluationStarted()
+    if (isMade) await value.finishEvaluation()
     await settled()
     value.listening(false)
-    if (!isMade) await value.evaluated()
-    await comes(stream, ['200 at 1.1', 'stale'])
+    if (!isMade) await value.finishEvaluation()
+    await expectFrames(stream, ['200 at 1.1', 'stale'])
     // Another server, which lags behind, is read from.
     value.seq = 1
     value.commit(8)
     value.listening(true)
-    value.hear()
-    await value.evaluated()
-    await comes(stream, ['200 at 1.1', 'stale', '8 at 2.1'])
+    value.notify()
+    await value.finishEvaluation()
+    await expectFrames(stream, ['200 at 1.1', 'stale', '8 at 2.1'])
   })
 })
 
@@ -44,45 +50,45 @@ test('a result that was begun while commits were not heard of is not written whe
   value.listening(false)
   value.write(7)
   const second = value.join()
-  await value.evaluating()
+  await value.evaluationStarted()
   const [made] = value.pending.splice(0)
   value.seq = 0
   value.write(8)
   value.listening(true)
-  value.hear()
+  value.notify()
   made?.()
-  await value.evaluated()
-  await comes(second, ['stale', '8 at 1.1'])
-  await comes(stream, ['200 at 1.1', 'stale', '8 at 1.1'])
+  await value.finishEvaluation()
+  await expectFrames(second, ['stale', '8 at 1.1'])
+  await expectFrames(stream, ['200 at 1.1', 'stale', '8 at 1.1'])
 })
 
 describe('while commits are not heard of', () => {
   test('a stream that begins gets the data, and that it may be out of date; others get nothing more', async () => {
     value.listening(false)
-    await comes(stream, ['200 at 1.1', 'stale'])
+    await expectFrames(stream, ['200 at 1.1', 'stale'])
     value.write(7)
     const second = value.join()
-    await value.evaluated()
-    await comes(second, ['stale', '7 at 2.1', 'stale'])
+    await value.finishEvaluation()
+    await expectFrames(second, ['stale', '7 at 2.1', 'stale'])
     await settled()
     expect(stream.frames).toEqual(['200 at 1.1', 'stale'])
     value.listening(true)
-    value.hear()
-    await value.evaluated()
-    await comes(stream, ['200 at 1.1', 'stale', '7 at 2.1'])
-    await comes(second, ['stale', '7 at 2.1', 'stale', '7 at 2.1'])
+    value.notify()
+    await value.finishEvaluation()
+    await expectFrames(stream, ['200 at 1.1', 'stale', '7 at 2.1'])
+    await expectFrames(second, ['stale', '7 at 2.1', 'stale', '7 at 2.1'])
   })
 
   test('a stream that joins while another one is written to gets the data too', async () => {
     value.listening(false)
-    await comes(stream, ['200 at 1.1', 'stale'])
+    await expectFrames(stream, ['200 at 1.1', 'stale'])
     let third: ValueStream | undefined
     const second = value.join((frame) => {
       if (frame !== 'stale') third ??= value.join()
     })
-    await value.evaluated()
-    await comes(second, ['stale', '200 at 1.1', 'stale'])
-    await value.evaluated()
+    await value.finishEvaluation()
+    await expectFrames(second, ['stale', '200 at 1.1', 'stale'])
+    await value.finishEvaluation()
     await expect.poll(() => third?.frames).toEqual(['stale', '200 at 1.1', 'stale'])
   })
 
@@ -98,7 +104,7 @@ describe('while commits are not heard of', () => {
   test('a client that reads again gets what it has missed first', async () => {
     stream.pause()
     value.commit(7)
-    await value.evaluated()
+    await value.finishEvaluation()
     await settled()
     value.listening(false)
     await settled()
@@ -112,8 +118,8 @@ test('a client that reads again is not told of an outage that is over', async ()
   value.listening(false)
   await settled()
   value.listening(true)
-  value.hear()
-  await value.evaluated()
+  value.notify()
+  await value.finishEvaluation()
   await settled()
   stream.read()
   expect(stream.frames).toEqual(['200 at 1.1', '200 at 1.1'])
@@ -121,18 +127,18 @@ test('a client that reads again is not told of an outage that is over', async ()
 
 test('a client that reads again is told that the vault is gone', async () => {
   stream.pause()
-  value.commit(gone)
-  await value.evaluated()
+  value.commit(notFoundValue)
+  await value.finishEvaluation()
   await settled()
   stream.read()
   expect(stream.frames).toEqual(['200 at 1.1', 'refused 404'])
 })
 
 test('a stream is told that its data may be out of date after an unexpected error, and gets it when one more try succeeds', async () => {
-  value.commit(broken)
-  await value.evaluated()
-  await comes(stream, ['200 at 1.1', 'stale'])
+  value.commit(internalErrorValue)
+  await value.finishEvaluation()
+  await expectFrames(stream, ['200 at 1.1', 'stale'])
   value.write(7)
-  await value.evaluated()
-  await comes(stream, ['200 at 1.1', 'stale', '7 at 3.1'])
+  await value.finishEvaluation()
+  await expectFrames(stream, ['200 at 1.1', 'stale', '7 at 3.1'])
 })
