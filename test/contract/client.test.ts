@@ -8,7 +8,7 @@ import type { components, paths } from './client.generated.ts'
 
 const path = { address: vaultThatIs.suspended }
 
-/** A client whose types were made of /openapi.json, as anybody makes one. */
+/** A client with types generated from /openapi.json by openapi-typescript. */
 let client: Client<paths, 'application/json' | 'application/problem+json'>
 
 beforeAll(async () => {
@@ -17,13 +17,13 @@ beforeAll(async () => {
   client = createClient<paths, 'application/json' | 'application/problem+json'>({
     baseUrl: 'http://gateway.test',
     fetch: (request) => gatewayOn(database).app.fetch(request),
-    // The document says so of type; the client is of types alone, and doesn't read it.
+    // The document says so for the parameter `type`, but the client uses only the types of it.
     querySerializer: { array: { style: 'form', explode: false } },
   })
 })
 
-describe('a client made of /openapi.json', () => {
-  test("asks for a vault's snapshot", async () => {
+describe('a client generated from /openapi.json', () => {
+  test("reads a vault's snapshot", async () => {
     const { data } = await client.GET('/vault/{address}/snapshot', { params: { path } })
     expectTypeOf(data).toEqualTypeOf<components['schemas']['Snapshot'] | undefined>()
     expectTypeOf(data?.positions[0]?.pool.feeTier).toEqualTypeOf<number | undefined>()
@@ -32,14 +32,14 @@ describe('a client made of /openapi.json', () => {
     expect(data?.positions[0]?.pool.feeTier).toBe(500)
   })
 
-  test("asks for a vault's equity, of as many points as it wants", async () => {
+  test("reads a number of points of a vault's equity", async () => {
     const params = { path: { address: vaultThatIs.earning }, query: { points: 3 } }
     const { data = [] } = await client.GET('/vault/{address}/equity', { params })
     expect(data).toHaveLength(3)
     expect(data[0]?.valueUsd).toBe(1_000)
   })
 
-  test("asks for a vault's events of several types, and of no others", async () => {
+  test("reads a vault's events of several types, and of no unknown one", async () => {
     const both = await client.GET('/vault/{address}/events', {
       params: { path, query: { type: ['deposit', 'suspend'] } },
     })
@@ -49,7 +49,7 @@ describe('a client made of /openapi.json', () => {
     expect(error).toMatchObject({ status: 400, parameter: 'type' })
   })
 
-  test('asks for the catalogue', async () => {
+  test('reads the catalogue', async () => {
     const [strategies, assets, pairs] = await Promise.all([
       client.GET('/strategies'),
       client.GET('/universe'),
@@ -63,7 +63,7 @@ describe('a client made of /openapi.json', () => {
     expect(pairs.data?.[0]).toMatchObject({ a: 'WETH', b: 'USDC', tvlUsd: 70.25, emissions: true })
   })
 
-  test('is told what is wrong, as a problem', async () => {
+  test('gets errors as problems', async () => {
     const unknown = { params: { path: { address: vaultA } } }
     const { data, error, response } = await client.GET('/vault/{address}/snapshot', unknown)
     expectTypeOf(error).toEqualTypeOf<components['schemas']['Problem'] | undefined>()

@@ -13,12 +13,12 @@ import { createDatabase, createOnServer, postgresUrl, type TestDatabase } from '
 const root = path.resolve(import.meta.dirname, '../..')
 const migrations = path.join(root, 'prisma/migrations')
 
-describe('what is generated and committed', () => {
-  test('is what codegen.ts would write', async () => {
+describe('committed generated files', () => {
+  test('are equal to the output of codegen.ts', async () => {
     expect(await checkCodegen(root)).toEqual({ code: 0, stderr: '' })
   })
 
-  test('is told apart from what it would not, with the command that mends it', async () => {
+  test('are reported with the command to run if they differ', async () => {
     const copy = await mkdtemp(path.join(tmpdir(), 'codegen-'))
     await copyFile(path.join(root, 'codegen.ts'), path.join(copy, 'codegen.ts'))
     for (const name of ['src', 'test', 'node_modules', 'package.json'])
@@ -58,18 +58,18 @@ describe('the migrations', () => {
 
   afterAll(() => database.close())
 
-  test('give what schema.prisma wants', async () => {
+  test('create the schema of schema.prisma', async () => {
     expect(await drift()).toBe('')
   })
 
-  test('are told to lack a column that schema.prisma has more', async () => {
+  test('lack a column that is added to schema.prisma', async () => {
     const datamodel = await readFile(path.join(root, 'prisma/schema.prisma'), 'utf8')
     const more = datamodel.replace('\nmodel Screen {\n', '\nmodel Screen {\n  remark String?\n')
     expect(more).not.toBe(datamodel)
     expect(await drift(more)).toBe('-- AlterTable\nALTER TABLE "screen" ADD COLUMN     "remark" TEXT;')
   })
 
-  test("are known as finished in Prisma's own table, with the checksums its CLI would compute", async () => {
+  test("are finished in Prisma's table, with the checksums that its CLI computes", async () => {
     const entries = await readdir(migrations, { withFileTypes: true })
     const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
     expect(names).not.toEqual([])
@@ -91,41 +91,45 @@ describe('the migrations', () => {
     expect(await appliedMigrations(database)).toEqual(before)
   })
 
-  test.runIf(postgresUrl !== undefined)('are applied once by several processes that start at once', async () => {
-    const url = await createOnServer(postgresUrl ?? '')
-    const outcomes = await Promise.all(Array.from({ length: 3 }, () => migrateElsewhere(url)))
-    expect(outcomes).toEqual(Array.from({ length: 3 }, () => ({ code: 0, stderr: '' })))
-    const migrated = await openPostgreSql(url, 2)
-    expect(await appliedMigrations(migrated)).toEqual(await appliedMigrations(database))
-    expect(await migrate(migrated)).toEqual([])
-    await migrated.close()
-  })
+  test.runIf(postgresUrl !== undefined)(
+    'are applied once by several processes that start at the same time',
+    async () => {
+      const url = await createOnServer(postgresUrl ?? '')
+      const outcomes = await Promise.all(Array.from({ length: 3 }, () => migrateInProcess(url)))
+      expect(outcomes).toEqual(Array.from({ length: 3 }, () => ({ code: 0, stderr: '' })))
+      const migrated = await openPostgreSql(url, 2)
+      expect(await appliedMigrations(migrated)).toEqual(await appliedMigrations(database))
+      expect(await migrate(migrated)).toEqual([])
+      await migrated.close()
+    },
+  )
 
-  test.runIf(postgresUrl !== undefined)('wait for another process that is at work on them', async () => {
+  test.runIf(postgresUrl !== undefined)('wait for another process that applies them', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const [first, second] = await Promise.all([openPostgreSql(url, 2), openPostgreSql(url, 2)])
     let migrating = Promise.resolve<string[]>([])
     await first.exclusively(async () => {
       migrating = migrate(second)
-      const outcome = await Promise.race([migrating, someoneWaits(first)])
-      expect(outcome).toBe('someone waits')
+      const outcome = await Promise.race([migrating, waitForLockWaiter(first)])
+      expect(outcome).toBe('lock waiter')
     })
     expect(await migrating).not.toEqual([])
     await Promise.all([first.close(), second.close()])
   })
 })
 
-interface Outcome {
+/** Result of a process. */
+interface ProcessResult {
   readonly code: number
   readonly stderr: string
 }
 
-function checkCodegen(folder: string): Promise<Outcome> {
+function checkCodegen(folder: string): Promise<ProcessResult> {
   return runNode(folder, ['--import', 'tsx', 'codegen.ts', '--check'])
 }
 
-/** A process that opens a PostgreSQL as the gateway does, and ends. */
-function migrateElsewhere(url: string): Promise<Outcome> {
+/** Starts a process that opens a database as the gateway does, which applies the migrations, and exits. */
+function migrateInProcess(url: string): Promise<ProcessResult> {
   const open = pathToFileURL(path.join(root, 'src/database/open.ts')).href
   const script = `
     import { openDatabase } from ${JSON.stringify(open)}
@@ -133,22 +137,22 @@ function migrateElsewhere(url: string): Promise<Outcome> {
   return runNode(root, ['--import', 'tsx', '--input-type=module', '--eval', script])
 }
 
-/** Resolves as soon as a process waits for a lock that another one has. */
-async function someoneWaits(database: Pick<TestDatabase, 'query'>): Promise<'someone waits'> {
+/** Resolves when a session waits for an advisory lock that another one holds. */
+async function waitForLockWaiter(database: Pick<TestDatabase, 'query'>): Promise<'lock waiter'> {
   const text = `select from pg_locks join pg_database on pg_database.oid = database
     where datname = current_database() and locktype = 'advisory' and not granted`
   for (;;) {
-    if ((await database.query({ name: 'waiting', text }, [])).length > 0) return 'someone waits'
+    if ((await database.query({ name: 'waiting', text }, [])).length > 0) return 'lock waiter'
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
 
-async function runNode(cwd: string, args: readonly string[]): Promise<Outcome> {
+async function runNode(cwd: string, args: readonly string[]): Promise<ProcessResult> {
   try {
     const { stderr } = await promisify(execFile)(process.execPath, args, { cwd })
     return { code: 0, stderr }
   } catch (error) {
-    const { code, stderr } = error as Outcome
+    const { code, stderr } = error as ProcessResult
     return { code, stderr }
   }
 }

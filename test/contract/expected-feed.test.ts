@@ -8,10 +8,11 @@ import { dump } from '../support/dump.ts'
 import { realFeed } from '../support/feeds.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 
-/** Real-market facts and, beside them, the figures that they must give, computed independently of this code. */
+/** Facts of a real market; the file `*.expected.json` beside it has the expected values, computed independently of this code. */
 const feed = realFeed ?? ''
-const isThere = realFeed !== null
+const feedExists = realFeed !== null
 
+/** Expected values of a vault: decimals are strings. */
 interface ExpectedVault {
   status: string
   strategy: string
@@ -35,10 +36,10 @@ interface Expected {
 
 const amounts = ['valueUsd', 'capitalInUsd', 'capitalOutUsd', 'netUsd', 'marketDeltaUsd', 'strategyDeltaUsd'] as const
 
-if (!isThere) console.warn(`The expected figures are not tested: there are no real-market facts in ../shared`)
+if (!feedExists) console.warn('The feed of a real market is not tested: its file is missing in ../shared')
 
-describe.runIf(isThere)('the real-market feed', async () => {
-  const expected = isThere
+describe.runIf(feedExists)('the real-market feed', async () => {
+  const expected = feedExists
     ? (JSON.parse(await readFile(feed.replace('.ndjson.gz', '.expected.json'), 'utf8')) as Expected)
     : null
   const vaults = Object.entries(expected?.vaults ?? {})
@@ -54,9 +55,9 @@ describe.runIf(isThere)('the real-market feed', async () => {
     expect(summary.rejected).toEqual({})
   })
 
-  test('has vaults to test', () => expect(vaults.length).toBeGreaterThan(0))
+  test('has vaults', () => expect(vaults.length).toBeGreaterThan(0))
 
-  test.each(vaults)('gives the snapshot of %s by REST', async (address, vault) => {
+  test.each(vaults)('has the expected snapshot of %s by REST', async (address, vault) => {
     const snapshot = await rest<Record<string, unknown>>(`/vault/${address}/snapshot`)
     expect(snapshot).toMatchObject({ status: vault.status, strategy: vault.strategy, updatedAt: vault.updatedAt })
     for (const amount of amounts) expect(snapshot[amount], amount).toBe(Number(vault[amount]))
@@ -67,7 +68,7 @@ describe.runIf(isThere)('the real-market feed', async () => {
     expect(snapshot['suspension']).toEqual(vault.suspension && { ...vault.suspension, exitsAvailable: true })
   })
 
-  test.each(vaults)('gives the equity of %s by REST', async (address, vault) => {
+  test.each(vaults)('has the expected equity of %s by REST', async (address, vault) => {
     type Point = { ts: number; valueUsd: number; capitalInUsd: number; capitalOutUsd: number }
     const points = await rest<Point[]>(`/vault/${address}/equity?points=2000`)
     const rows = points.map(({ ts, valueUsd, capitalInUsd, capitalOutUsd }) => [
@@ -81,13 +82,13 @@ describe.runIf(isThere)('the real-market feed', async () => {
     expect(rows.at(-1)).toEqual(vault.lastPoint.map(Number))
   })
 
-  test.each(vaults)('gives the ledger of %s by REST', async (address, vault) => {
+  test.each(vaults)('has the expected ledger of %s by REST', async (address, vault) => {
     const rows = await rest<{ txHash: string; type: string; ts: number }[]>(`/vault/${address}/events?limit=1000`)
     expect(rows).toHaveLength(vault.events)
     expect(rows.slice(0, vault.newest.length).map(({ txHash, type, ts }) => [txHash, type, ts])).toEqual(vault.newest)
   })
 
-  test.each(vaults)('gives the same of %s by GraphQL', async (address, vault) => {
+  test.each(vaults)('has the expected values of %s by GraphQL', async (address, vault) => {
     const query = `query ($address: Address!) {
       vault(address: $address) {
         status ${amounts.join(' ')} updatedAt strategy { id } fees { contributedUsd withdrawnUsd taxedUsd highWaterUsd }
@@ -118,7 +119,7 @@ describe.runIf(isThere)('the real-market feed', async () => {
     expect(newest).toEqual(vault.newest)
   })
 
-  test('gives the figures of the strategies by REST and by GraphQL', async () => {
+  test('has the expected figures of the strategies by REST and by GraphQL', async () => {
     type Figures = { id: string; liveApr: number | null; sigma: number | null }[]
     const byRest = await rest<Figures>('/strategies')
     const { strategies: byGraphql } = await gateway.query<{ strategies: Figures }>(
@@ -127,19 +128,19 @@ describe.runIf(isThere)('the real-market feed', async () => {
     for (const figures of [byRest, byGraphql]) {
       expect(figures.map(({ id }) => id).sort()).toEqual(Object.keys(expected?.strategies ?? {}).sort())
       for (const { id, ...figure } of figures) {
-        closeTo(figure.liveApr, expected?.strategies[id]?.liveApr)
-        closeTo(figure.sigma, expected?.strategies[id]?.sigma)
+        expectClose(figure.liveApr, expected?.strategies[id]?.liveApr)
+        expectClose(figure.sigma, expected?.strategies[id]?.sigma)
       }
     }
   })
 
-  test('gives the strategies as many daily returns in their 30 newest complete days', async () => {
+  test('has the expected number of daily returns of each strategy in its 30 newest complete days', async () => {
     const counted = await database.query<{ id: string; days: number }>({ name: 'returns_counted', text: returns }, [])
-    const wanted = Object.entries(expected?.strategies ?? {}).map(([id, { days }]) => ({ id, days }))
-    expect(counted).toEqual(wanted.sort((a, b) => (a.id < b.id ? -1 : 1)))
+    const days = Object.entries(expected?.strategies ?? {}).map(([id, strategy]) => ({ id, days: strategy.days }))
+    expect(counted).toEqual(days.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  test('gives the universe by REST and by GraphQL', async () => {
+  test('has the expected universe by REST and by GraphQL', async () => {
     const assets = numbers(expected?.universe.assets, ['symbol', 'name'])
     const pairs = numbers(expected?.universe.pairs)
     expect(await rest('/universe')).toEqual(assets)
@@ -151,7 +152,7 @@ describe.runIf(isThere)('the real-market feed', async () => {
     expect(assets).toMatchObject(universe.assets)
   })
 
-  test('changes nothing when it comes again, and is skipped whole', async () => {
+  test('is skipped completely when it is applied again, and changes nothing', async () => {
     const before = await dump(database)
     const again = await ingest({ database, source: await fileSource(feed) })
     expect(again).toEqual({ applied: {}, skipped: summary.applied, rejected: {} })
@@ -159,7 +160,7 @@ describe.runIf(isThere)('the real-market feed', async () => {
   })
 })
 
-/** A strategy has a return of a day where one of its vaults had value at its start. */
+/** Counts the days on which a vault of the strategy had a value at the start: only these have a return. */
 const returns = `
   select strategy.id, count(distinct days.day)::integer as days
   from strategy join vault on strategy_id = strategy.id
@@ -169,17 +170,18 @@ const returns = `
   where start_usd > 0
   group by strategy.id order by strategy.id collate "C"`
 
-/** Decimal texts as the numbers they are served as, at any depth but under the keys left out. */
-function numbers(value: unknown, leftOut: readonly string[] = []): unknown {
-  if (Array.isArray(value)) return value.map((item) => numbers(item, leftOut))
+/** Converts decimal strings to numbers, as they are served, at any depth except for the values of some keys. */
+function numbers(value: unknown, exceptKeys: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((item) => numbers(item, exceptKeys))
   if (typeof value === 'string') return /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, leftOut.includes(key) ? item : numbers(item, leftOut)]),
+    Object.entries(value).map(([key, item]) => [key, exceptKeys.includes(key) ? item : numbers(item, exceptKeys)]),
   )
 }
 
-function closeTo(actual: number | null | undefined, wanted: number | null | undefined): void {
-  if (typeof actual !== 'number' || typeof wanted !== 'number') expect(actual).toBe(wanted)
-  else expect(Math.abs(actual / wanted - 1)).toBeLessThan(1e-9)
+/** Expects a number with a relative error below 1e-9, or the same null. */
+function expectClose(actual: number | null | undefined, expected: number | null | undefined): void {
+  if (typeof actual !== 'number' || typeof expected !== 'number') expect(actual).toBe(expected)
+  else expect(Math.abs(actual / expected - 1)).toBeLessThan(1e-9)
 }

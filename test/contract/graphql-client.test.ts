@@ -21,8 +21,8 @@ interface Answer<Result> {
 
 let app: App
 
-/** A client whose types were made of schema.graphql and client.graphql, as anybody makes one. */
-async function ask<Result, Variables>(
+/** Sends an operation with the types that GraphQL Code Generator makes of schema.graphql and client.graphql. */
+async function send<Result, Variables>(
   document: TypedDocumentString<Result, Variables>,
   variables: Variables,
 ): Promise<Answer<Result>> {
@@ -42,9 +42,9 @@ beforeAll(async () => {
   app = gatewayOn(database).app
 })
 
-describe('a client made of schema.graphql', () => {
-  test('asks for vaults with what belongs to them', async () => {
-    const { data } = await ask(PortfolioDocument, { owner: [owner] })
+describe('a client generated from schema.graphql', () => {
+  test('reads vaults with their strategy, equity and positions', async () => {
+    const { data } = await send(PortfolioDocument, { owner: [owner] })
     expect(data?.vaults.totalCount).toBe(Object.keys(vaultThatIs).length)
     const [first] = data?.vaults.nodes ?? []
     expectTypeOf(first).toExtend<HeadlineFragment | undefined>()
@@ -56,23 +56,23 @@ describe('a client made of schema.graphql', () => {
     expect(first?.positions[0]?.pool.feeTier).toBe(500)
   })
 
-  test('takes the default of a variable, or a value of its own', async () => {
-    const { data } = await ask(PortfolioDocument, { owner: [owner], points: 2 })
+  test('overrides the default of a variable', async () => {
+    const { data } = await send(PortfolioDocument, { owner: [owner], points: 2 })
     expect(data?.vaults.nodes[0]?.equity).toHaveLength(2)
   })
 
-  test("asks for a vault's events of some types, and of no others", async () => {
+  test("reads a vault's events of some types, and of no unknown one", async () => {
     const variables = { address: vaultThatIs.suspended, type: [EventType.Deposit, EventType.Suspend] }
-    const { data } = await ask(HistoryDocument, variables)
+    const { data } = await send(HistoryDocument, variables)
     expectTypeOf(data).toEqualTypeOf<HistoryQuery | undefined>()
     expect(data?.vault?.events.nodes.map(({ type }) => type)).toEqual([EventType.Suspend, EventType.Deposit])
     expect(data?.vault?.suspension).toEqual({ reason: 'an oracle strays', exitsAvailable: true })
     // @ts-expect-error the ledger knows no sale
-    const { errors } = await ask(HistoryDocument, { address: vaultThatIs.suspended, type: ['SALE'] })
+    const { errors } = await send(HistoryDocument, { address: vaultThatIs.suspended, type: ['SALE'] })
     expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument: 'type' })
   })
 
-  test('is told that a vault is not known, by a null', async () => {
-    expect(await ask(HistoryDocument, { address: vaultA })).toMatchObject({ data: { vault: null } })
+  test('gets null for an unknown vault', async () => {
+    expect(await send(HistoryDocument, { address: vaultA })).toMatchObject({ data: { vault: null } })
   })
 })

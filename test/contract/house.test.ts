@@ -4,10 +4,10 @@ import { builtinModules } from 'node:module'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
-  circles,
   duplicateExports,
   effectsOf,
   hasDefaultExport,
+  importCycles,
   importsOf,
   isBarrel,
   nounClauseComments,
@@ -26,7 +26,7 @@ interface Layer {
 /** The layers by name: a folder of src, or a file beside the folders. */
 const layers: Readonly<Record<string, Layer>> = {
   domain: { layers: [], packages: ['decimal.js', 'viem'] },
-  // The limits, which every layer but domain may import.
+  // All layers except domain may import it.
   limits: { layers: [], packages: [] },
   // Of the database it uses only the syntax of an address.
   config: { layers: ['limits', 'src/database/postgresql/server-address.ts'], packages: ['zod'] },
@@ -157,13 +157,13 @@ describe('imports between layers', () => {
   })
 
   test('have no cycles', () => {
-    expect(circles(importsOf(sources))).toEqual([])
+    expect(importCycles(importsOf(sources))).toEqual([])
     const cycle = new Map([
       ['src/feed/a.ts', `import { b } from './b.ts'`],
       ['src/feed/b.ts', `import type { c } from './c.ts'`],
       ['src/feed/c.ts', `export { a } from './a.ts'`],
     ])
-    expect(circles(importsOf(cycle))).toEqual(['src/feed/a.ts -> src/feed/b.ts -> src/feed/c.ts -> src/feed/a.ts'])
+    expect(importCycles(importsOf(cycle))).toEqual(['src/feed/a.ts -> src/feed/b.ts -> src/feed/c.ts -> src/feed/a.ts'])
   })
 })
 
@@ -193,7 +193,7 @@ describe('a file', () => {
     expect(effects.sort()).toEqual(['Date.now', 'new Date()', 'process.env', 'process.exit'])
   })
 
-  test('rarely has more than 220 lines', () => {
+  test('has at most 220 lines, with few exceptions', () => {
     const long = [...sources].filter(([, text]) => text.split('\n').length - 1 > maxLines)
     expect(long.length, long.map(([file]) => file).join(', ')).toBeLessThanOrEqual(written.length / 20)
   })

@@ -24,17 +24,18 @@ let database: TestDatabase
 let server: TestServer
 let url: string
 
-/** The data of a query as the gateway sends it. */
-async function sent(query: string): Promise<unknown> {
+/** Returns the data of a query, without a caching client. */
+async function fetchData(query: string): Promise<unknown> {
   const body = JSON.stringify({ query })
   const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   return ((await response.json()) as { data: unknown }).data
 }
 
+/** A GraphQL client with a normalised cache. */
 interface CachingClient {
-  /** Sends a query, whatever is in the cache, and keeps its answer there. */
+  /** Sends a query, and stores its response in the cache. */
   fetch(query: string, variables?: Record<string, unknown>): Promise<unknown>
-  /** Answers a query from the cache alone. */
+  /** Reads a query from the cache only. */
   cached(query: string, variables?: Record<string, unknown>): Promise<unknown>
 }
 
@@ -55,7 +56,7 @@ function urql(): CachingClient {
     keys: { VaultConnection: embedded, LedgerConnection: embedded, PriceRange: embedded },
   })
   const client = new Client({ url, exchanges: [cache, fetchExchange], preferGetMethod: false })
-  const ask = async (
+  const execute = async (
     query: string,
     variables: Record<string, unknown>,
     requestPolicy: RequestPolicy,
@@ -65,8 +66,8 @@ function urql(): CachingClient {
     return data
   }
   return {
-    fetch: (query, variables = {}) => ask(query, variables, 'network-only'),
-    cached: (query, variables = {}) => ask(query, variables, 'cache-only'),
+    fetch: (query, variables = {}) => execute(query, variables, 'network-only'),
+    cached: (query, variables = {}) => execute(query, variables, 'cache-only'),
   }
 }
 
@@ -83,23 +84,23 @@ describe.each([
 
   afterEach(() => server.close())
 
-  test('holds all that was sent of two vaults whose positions share an identifier', async () => {
+  test('keeps the positions of two vaults that share a raw identifier', async () => {
     const client = create()
     await client.fetch(portfolio)
-    const held = await client.cached(portfolio)
-    expect(held).toEqual(await sent(portfolio))
-    expect(currentPrices(held as Portfolio)).toEqual([95, 105])
+    const cached = await client.cached(portfolio)
+    expect(cached).toEqual(await fetchData(portfolio))
+    expect(currentPrices(cached as Portfolio)).toEqual([95, 105])
   })
 
-  test('would lose one of the positions if raw identifiers were their ids', async () => {
+  test('loses one of the positions if their ids are the raw identifiers', async () => {
     const client = create()
     await client.fetch(portfolioByRawIds)
-    const held = await client.cached(portfolioByRawIds)
-    expect(currentPrices((await sent(portfolioByRawIds)) as Portfolio)).toEqual([95, 105])
-    expect(new Set(currentPrices(held as Portfolio)).size).toBe(1)
+    const cached = await client.cached(portfolioByRawIds)
+    expect(currentPrices((await fetchData(portfolioByRawIds)) as Portfolio)).toEqual([95, 105])
+    expect(new Set(currentPrices(cached as Portfolio)).size).toBe(1)
   })
 
-  test('has one position anew when that is fetched by its id, and the other as it was', async () => {
+  test('updates only the position that is fetched by its id', async () => {
     const client = create()
     await client.fetch(portfolio)
     const [first] = twins

@@ -1,6 +1,6 @@
 /**
- * Runs the ingest that src/README.md walks through, and prints the files of src/ whose functions ran, as JSON. It is a
- * process of its own: the tests' runner has loaded the files in another form, and other tests run in it.
+ * Runs the ingest of the walk of a fact in src/README.md, and prints the files of src/ whose functions were called, as JSON.
+ * It is a separate program, since Vitest transforms the files, and runs other tests in the same process.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { createResponseCache } from '../../src/http/cache/response-cache.ts'
 import { filesRunBy } from '../support/coverage.ts'
 
 const nowSeconds = 1_767_225_600
-/** Enough of the demo world for each kind of fact and a bucket of equity points. */
+/** Number of facts of the demo world: enough for each kind of fact and a bucket of equity points. */
 const facts = 400
 const unknownVault = {
   kind: 'mark',
@@ -37,8 +37,8 @@ const database = await openPGlite()
 await migrate(database)
 const cache = createResponseCache(1_000_000)
 const versions = new DataVersions()
-let heard: () => void = () => undefined
-const isHeard = new Promise<void>((resolve) => (heard = resolve))
+let notified: () => void = () => undefined
+const isNotified = new Promise<void>((resolve) => (notified = resolve))
 let isIngested = false
 const listener = notifyAll(cache, versions, {
   committed: () => undefined,
@@ -49,7 +49,7 @@ const stopListening = await database.listen({
   ...listener,
   committed: (commit) => {
     listener.committed(commit)
-    if (isIngested) heard()
+    if (isIngested) notified()
   },
 })
 
@@ -64,7 +64,7 @@ const ran = await filesRunBy(async () => {
     input: Readable.from([]),
     signal: new AbortController().signal,
   })
-  await isHeard
+  await isNotified
 })
 console.log(JSON.stringify({ ran, idle: [] }))
 

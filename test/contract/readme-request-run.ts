@@ -1,6 +1,7 @@
 /**
- * Answers the requests that src/README.md walks through, and prints the files of src/ whose functions ran, as JSON,
- * without those that run while nothing is asked. It is a process of its own, as for the walk of a fact.
+ * Sends the requests of the walk of a request in src/README.md to a gateway, and prints the files of src/ whose functions were
+ * called, during the requests and while the gateway was idle, as JSON. It is a separate program for the same reasons as
+ * readme-fact-run.ts.
  */
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -12,7 +13,7 @@ import { migrate } from '../../src/database/prisma/migrations.ts'
 import { filesRunBy } from '../support/coverage.ts'
 
 const nowSeconds = 1_767_225_600
-/** Some polls of the commit log. */
+/** Long enough for several polls of the commit log. */
 const idleMilliseconds = 500
 const snapshot = '/vault/0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A/snapshot'
 const query = `{ vaults(first: 2) { nodes {
@@ -39,17 +40,18 @@ const base = `http://127.0.0.1:${gateway.port}`
 
 const idle = await filesRunBy(() => wait(idleMilliseconds))
 const ran = await filesRunBy(async () => {
-  await answered(fetch(`${base}${snapshot}`, { headers: { authorization } }))
+  await expectSuccess(fetch(`${base}${snapshot}`, { headers: { authorization } }))
   const headers = { authorization, 'content-type': 'application/json' }
-  await answered(fetch(`${base}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) }))
+  await expectSuccess(fetch(`${base}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) }))
 })
 console.log(JSON.stringify({ ran, idle }))
 
 await gateway.close()
 await database.close()
 
-async function answered(asked: Promise<Response>): Promise<void> {
-  const response = await asked
+/** @throws {Error} for another status than 200, and for GraphQL errors */
+async function expectSuccess(pending: Promise<Response>): Promise<void> {
+  const response = await pending
   const text = await response.text()
   if (response.status !== 200 || text.includes('"errors"')) throw new Error(`${response.status}: ${text}`)
 }

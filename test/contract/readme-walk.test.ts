@@ -5,19 +5,20 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { codeIn, readmeOf, root, sectionOf, tableOf } from './readmes.ts'
 
+/** Output of a program: files of src/ whose functions were called. */
 interface Run {
   readonly ran: readonly string[]
-  /** Of these, some run also without the request. */
+  /** Files whose functions are also called without a request. */
   readonly idle: readonly string[]
 }
 
-/** The programs compile src/ and migrate a database: some seconds, and many where the machine does much else. */
+/** The programs compile src/ and migrate a database, which takes seconds, and many on a busy machine. */
 const maxMilliseconds = 180_000
 
 describe.each([
-  { walk: 'fact', program: 'readme-fact-run.ts', notOnIt: 'feed/reading/rotation/rotated-files.ts' },
-  { walk: 'request', program: 'readme-request-run.ts', notOnIt: 'http/graphql/graphiql-assets.ts' },
-])("the walk of a $walk, in the source's README", ({ walk, program, notOnIt }) => {
+  { walk: 'fact', program: 'readme-fact-run.ts', otherFile: 'feed/reading/rotation/rotated-files.ts' },
+  { walk: 'request', program: 'readme-request-run.ts', otherFile: 'http/graphql/graphiql-assets.ts' },
+])("the walk of a $walk, in the source's README", ({ walk, program, otherFile }) => {
   const section = sectionOf(readmeOf('src'), `## The walk of a ${walk}`)
   const steps = section.slice(section.indexOf('\n1. '), section.indexOf('<!--'))
   const files = codeIn(steps).filter((name) => name.endsWith('.ts'))
@@ -36,13 +37,13 @@ describe.each([
     expect(folders.filter((folder) => !run.ran.some((file) => file.startsWith(folder)))).toEqual([])
   })
 
-  test('names each file that runs, or its folder', () => {
+  test('names each file that runs, or the folder of it', () => {
     const isNamed = (file: string): boolean => files.includes(file) || folders.some((folder) => file.startsWith(folder))
     expect(run.ran.filter((file) => !isNamed(file) && !run.idle.includes(file))).toEqual([])
   })
 
-  test('is not of all files there are', () => {
-    expect(run.ran).not.toContain(notOnIt)
+  test('does not run a file of another feature', () => {
+    expect(run.ran).not.toContain(otherFile)
   })
 })
 

@@ -17,28 +17,29 @@ import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { apply } from '../support/world.ts'
 import { type Block, codeIn, readmeOf, readmes, root } from './readmes.ts'
 
-/** The time that the demo world of the READMEs' answers ends at; at another one only times and blocks differ. */
+/** End of the demo world in the READMEs, in Unix seconds; with another one only times and blocks differ. */
 const readmeTime = 1_767_225_600
 
 const packageJson = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
 }
 
-/** The kinds of blocks, each of which is executed or checked below. */
+/** Kinds of code blocks, each of which is executed or checked below. */
 type Kind = 'curl' | 'query' | 'answer' | 'feed' | 'command' | 'counts' | 'chain' | 'program' | 'page'
 
+/** A code block with its kind. */
 interface Example extends Block {
-  /** Null for a block of which no test knows. */
+  /** Null for a block that no test checks. */
   readonly kind: Kind | null
 }
 
 const examples: readonly Example[] = readmes.flatMap(({ blocks }) =>
   blocks.map((block, index) => ({ ...block, kind: kindOf(block, blocks[index - 1]) })),
 )
-const curls = answered('curl')
-const queries = answered('query')
-const commands = of('command').flatMap(({ text }) => text.trim().split('\n'))
-const { text: feed = '' } = of('feed')[0] ?? {}
+const curls = withAnswers('curl')
+const queries = withAnswers('query')
+const commands = examplesOf('command').flatMap(({ text }) => text.trim().split('\n'))
+const { text: feed = '' } = examplesOf('feed')[0] ?? {}
 
 describe('the READMEs', () => {
   let gateway: TestGateway
@@ -49,28 +50,28 @@ describe('the READMEs', () => {
     gateway = gatewayOn(database)
   })
 
-  test('have no block that is not executed or checked', () => {
+  test('have no code block that is not executed or checked', () => {
     expect(examples.filter(({ kind }) => kind === null)).toEqual([])
     expect(new Set(examples.map(({ kind }) => kind)).size).toBe(9)
   })
 
-  test('ask each of the six paths', () => {
+  test('request each of the six paths', () => {
     const paths = curls.map(([, command]) => /4000([^?"]*)/.exec(command)?.[1]?.replace(/0x\w{40}/, ':address'))
     expect(paths.sort()).toEqual(routes.map((route) => route.path).sort())
   })
 
-  test.each(curls)('%s tells what is answered to %s', async (_, command, answer) => {
+  test.each(curls)('%s has the correct answer to %s', async (_, command, answer) => {
     const address = /^curl -s "?http:\/\/localhost:4000([^"]*)"?$/.exec(command)?.[1] ?? ''
     const response = await gateway.get(address)
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual(answer)
   })
 
-  test.each(queries)('%s tells what is answered to %s', async (_, query, answer) => {
+  test.each(queries)('%s has the correct answer to %s', async (_, query, answer) => {
     expect(await gateway.query(query)).toEqual(answer)
   })
 
-  test('have only valid GraphQL in inline code', () => {
+  test('have only valid GraphQL in code spans', () => {
     const inline = readmes.flatMap(({ prose }) => codeIn(prose)).filter((code) => /^(\{|_meta \{)/.test(code))
     expect(inline.length).toBeGreaterThan(1)
     for (const code of inline) {
@@ -83,7 +84,7 @@ describe('the READMEs', () => {
     for (const type of eventTypes) expect(prose).toContain(type)
   })
 
-  test('use only commands there are', () => {
+  test('use only npm scripts that exist', () => {
     const inline = readmes.flatMap(({ prose }) => codeIn(prose)).filter((code) => /(^| )npm /.test(code))
     const scripts = [...commands, ...inline].flatMap((command) =>
       Array.from(command.matchAll(/npm (?:run )?(?:-s )?(?!ci\b)([\w:]+)/g), ([, script = '']) => script),
@@ -92,21 +93,21 @@ describe('the READMEs', () => {
     for (const script of scripts) expect(Object.keys(packageJson.scripts)).toContain(script)
   })
 
-  test('have a chain.json that can be used', () => {
-    const [chain, ...others] = of('chain')
+  test('have a valid chain.json', () => {
+    const [chain, ...others] = examplesOf('chain')
     expect(others).toEqual([])
     expect(readChainConfig('chain.json', chain?.text ?? '').vaults).toHaveLength(1)
   })
 
-  test.each(of('program').map(({ readme, text }) => [readme, text]))(
-    '%s has a program that ends well',
+  test.each(examplesOf('program').map(({ readme, text }) => [readme, text]))(
+    '%s has a program that succeeds',
     (readme, text) => runProgram(readme, text),
   )
 
-  test('have a page that follows events, and goes on from the last one when it is refused', () => {
-    const [page, ...others] = of('page')
+  test('have a page that follows events, and resumes after the last one when it is refused', () => {
+    const [page, ...others] = examplesOf('page')
     expect(others).toEqual([])
-    const [streams, shown]: [StubbedStream[], unknown[]] = [[], []]
+    const [streams, results]: [StubbedStream[], unknown[]] = [[], []]
     class EventSource extends StubbedStream {
       static readonly CLOSED = 2
       constructor(url: string) {
@@ -114,9 +115,9 @@ describe('the READMEs', () => {
         streams.push(this)
       }
     }
-    const later = (call: (after: string) => void, _: number, after: string): void => call(after)
-    const globals = { EventSource, setTimeout: later, show: (row: unknown) => shown.push(row) }
-    runInNewContext(`${page?.text ?? ''}follow('7.1')`, { ...globals, readLedgersAgain: () => shown.push('again') })
+    const callImmediately = (callback: (after: string) => void, _: number, after: string): void => callback(after)
+    const globals = { EventSource, setTimeout: callImmediately, show: (row: unknown) => results.push(row) }
+    runInNewContext(`${page?.text ?? ''}follow('7.1')`, { ...globals, readLedgersAgain: () => results.push('again') })
     streams[0]?.send('event', { lastEventId: '8.3', data: '{"id":"a"}' })
     streams[0]?.send('error', {})
     expect(streams.map(({ url }) => url)).toEqual(['/live/events?after=7.1'])
@@ -124,16 +125,16 @@ describe('the READMEs', () => {
     streams[1]?.send('reset', { lastEventId: '2.9' })
     streams[1]?.refuse(EventSource.CLOSED)
     expect(streams.slice(1).map(({ url }) => url)).toEqual(['/live/events?after=8.3', '/live/events?after=2.9'])
-    expect(shown).toEqual([{ id: 'a' }, 'again'])
+    expect(results).toEqual([{ id: 'a' }, 'again'])
   })
 
-  test('have programs that fail where they assert what is wrong', async () => {
-    const [{ readme, text } = { readme: '', text: '' }] = of('program')
+  test('have programs that fail if an assertion is wrong', async () => {
+    const [{ readme, text } = { readme: '', text: '' }] = examplesOf('program')
     await expect(runProgram(readme, text.replace("'150.25'", "'150.26'"))).rejects.toThrow('150.26')
   })
 })
 
-test("the root README's feed is applied by its command, and gives what it says", async () => {
+test("the root README's feed is applied by its command, with the documented result", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'readme-'))
   const file = path.join(folder, 'feed.ndjson')
   await writeFile(file, feed)
@@ -141,8 +142,8 @@ test("the root README's feed is applied by its command, and gives what it says",
   const [program = '', ...args] = command.split(' ')
   const env = { ...process.env, DATA_DIR: path.join(folder, 'data'), DATABASE_URL: '' }
   const { stderr } = await promisify(execFile)(program, args, { cwd: root, env })
-  expect(of('counts')).toHaveLength(1)
-  expect(stderr).toContain(of('counts')[0]?.text.trim())
+  expect(examplesOf('counts')).toHaveLength(1)
+  expect(stderr).toContain(examplesOf('counts')[0]?.text.trim())
   await rm(folder, { recursive: true })
 
   const database = await emptyDatabase()
@@ -152,7 +153,7 @@ test("the root README's feed is applied by its command, and gives what it says",
   expect(snapshot).toMatchObject({ netUsd: 150.25, marketDeltaUsd: 100, strategyDeltaUsd: 50.25 })
 })
 
-/** An EventSource whose events a test sends. */
+/** A stub of EventSource, whose events a test sends. */
 class StubbedStream {
   readyState = 1
   readonly #listeners = new Map<string, (event: object) => void>()
@@ -172,15 +173,16 @@ class StubbedStream {
   }
 }
 
+/** Returns the kind of a code block, by its text and the block before. */
 function kindOf({ language, text }: Block, before: Block | undefined): Kind | null {
-  const isAsked = before?.language === 'graphql' || before?.text.startsWith('curl') === true
+  const isAnswer = before?.language === 'graphql' || before?.text.startsWith('curl') === true
   switch (language) {
     case 'sh':
       return text.startsWith('curl') ? 'curl' : 'command'
     case 'graphql':
       return 'query'
     case 'json':
-      return isAsked ? 'answer' : text.includes('"chainId"') ? 'chain' : null
+      return isAnswer ? 'answer' : text.includes('"chainId"') ? 'chain' : null
     case 'ndjson':
       return 'feed'
     case 'text':
@@ -194,13 +196,13 @@ function kindOf({ language, text }: Block, before: Block | undefined): Kind | nu
   }
 }
 
-function of(kind: Kind): Example[] {
+function examplesOf(kind: Kind): Example[] {
   return examples.filter((example) => example.kind === kind)
 }
 
-/** Each question with the JSON that stands below it. */
-function answered(kind: 'curl' | 'query'): [readme: string, question: string, answer: unknown][] {
-  return of(kind).map((example) => {
+/** Returns requests with the JSON in the block after each. */
+function withAnswers(kind: 'curl' | 'query'): [readme: string, request: string, answer: unknown][] {
+  return examplesOf(kind).map((example) => {
     const answer = examples[examples.indexOf(example) + 1]
     if (answer?.kind !== 'answer') throw new Error(`${example.readme} has no answer to ${example.text}`)
     return [example.readme, example.text.trim(), JSON.parse(answer.text) as unknown]

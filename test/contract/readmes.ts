@@ -4,39 +4,41 @@ import path from 'node:path'
 
 export const root = path.resolve(import.meta.dirname, '../..')
 
-/** A fenced block of a README. */
+/** A fenced code block of a README. */
 export interface Block {
   readonly readme: string
   readonly language: string
   readonly text: string
 }
 
-/** A table: its header, and its rows by cell. */
+/** A table, as cells. */
 export interface Table {
   readonly header: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
+/** A parsed README. */
 export interface Readme {
-  /** Path from the root. */
+  /** Path relative to the root. */
   readonly file: string
   readonly text: string
   readonly blocks: readonly Block[]
-  /** The text without its blocks. */
+  /** The text without its code blocks. */
   readonly prose: string
 }
 
-/** Every README of the project, the root's first. */
+/** All READMEs of the project; that of the root is the first one. */
 export const readmes: readonly Readme[] = listFiles().map((file) => readReadme(file))
 
+/** Returns the README of a folder. */
 export function readmeOf(folder: string): Readme {
   const file = path.posix.join(folder, 'README.md')
   const readme = readmes.find((each) => each.file === file)
-  if (readme === undefined) throw new Error(`there is no ${file}`)
+  if (readme === undefined) throw new Error(`${file} does not exist`)
   return readme
 }
 
-/** The section under a heading, up to the next heading of its level. */
+/** Returns the section under a heading, up to the next heading of the same level. */
 export function sectionOf({ file, prose }: Readme, heading: string): string {
   const from = prose.indexOf(`\n${heading}\n`)
   if (from < 0) throw new Error(`${file} has no heading ${heading}`)
@@ -45,7 +47,7 @@ export function sectionOf({ file, prose }: Readme, heading: string): string {
   return prose.slice(from, end < 0 ? undefined : end)
 }
 
-/** The anchors that GitHub makes of the headings. */
+/** Returns the anchors of the headings, as GitHub generates them. */
 export function anchorsOf({ prose }: Readme): string[] {
   return Array.from(prose.matchAll(/^#+ (.*)$/gm), ([, heading = '']) =>
     heading
@@ -55,16 +57,17 @@ export function anchorsOf({ prose }: Readme): string[] {
   )
 }
 
-/** The addresses that links lead to. */
+/** Returns the targets of all links. */
 export function linksOf({ prose }: Readme): string[] {
   return Array.from(prose.matchAll(/\]\(([^)\s]+)\)/g), ([, address = '']) => address)
 }
 
-/** The contents of inline code. */
+/** Returns the contents of all code spans. */
 export function codeIn(text: string): string[] {
   return Array.from(text.matchAll(/`([^`]+)`/g), ([, code = '']) => code.replaceAll('\n', ' '))
 }
 
+/** Returns all tables of a text. */
 export function tablesIn(text: string): Table[] {
   return Array.from(text.matchAll(/(?:^ *\|.*\|\n)+/gm), ([lines]) => {
     const [header = [], , ...rows] = lines.trimEnd().split('\n').map(cellsOf)
@@ -72,10 +75,10 @@ export function tablesIn(text: string): Table[] {
   })
 }
 
-/** The table of a README whose first columns are these. */
+/** Returns the table of a README that begins with these columns. */
 export function tableOf({ file, prose }: Readme, ...columns: string[]): Table {
   const table = tablesIn(prose).find(({ header }) => columns.every((column, index) => header[index] === column))
-  if (table === undefined) throw new Error(`${file} has no table of ${columns.join(', ')}`)
+  if (table === undefined) throw new Error(`${file} has no table with the columns ${columns.join(', ')}`)
   return table
 }
 

@@ -26,7 +26,7 @@ import { apply, event, midnight } from '../support/world.ts'
 const root = path.resolve(import.meta.dirname, '../..')
 const compiler = createRequire(import.meta.url).resolve('relay-compiler/cli.js')
 
-/** Queries of a front end: a list, an object that can be fetched again, and a connection whose pages are joined. */
+/** Documents of a front end: a list, a refetchable object, and a connection with pagination. */
 const source = `
 graphql\`query AppPortfolioQuery {
   vaults(first: 10, orderBy: { field: ADDRESS, direction: ASC }) {
@@ -45,7 +45,7 @@ let folder: string
 let database: TestDatabase
 let server: TestServer
 
-/** Compiles the front end's documents by schema.graphql, as its own build would. */
+/** Compiles documents with Relay's compiler and schema.graphql. */
 async function compile(text: string): Promise<void> {
   await mkdir(path.join(folder, 'src'), { recursive: true })
   await copyFile(path.join(root, 'schema.graphql'), path.join(folder, 'schema.graphql'))
@@ -62,13 +62,14 @@ async function compile(text: string): Promise<void> {
   await promisify(execFile)(process.execPath, [compiler, 'relay.config.json'], { cwd: folder })
 }
 
-/** An artifact that the compiler wrote. */
+/** Loads an artifact of the compiler. */
 function artifact(name: string): unknown {
   return createRequire(path.join(folder, 'artifacts/index.js'))(`./${name}.graphql.js`)
 }
 
 const requestOf = (name: string): ConcreteRequest => artifact(name) as ConcreteRequest
 
+/** Creates an environment with an empty store. */
 function environment(): Environment {
   const network = Network.create(async ({ text }, variables) => {
     const response = await fetch(`${server.origin}/graphql`, {
@@ -102,37 +103,38 @@ function read(relay: Environment, fragment: string, reference: unknown): unknown
   return relay.lookup(getSingularSelector(artifact(fragment) as ReaderFragment, reference)).data
 }
 
+/** Sends a query, and stores its response. */
 async function load(relay: Environment, name: string, variables: Variables = {}): Promise<unknown> {
   return fetchQuery(relay, requestOf(name), variables).toPromise()
 }
 
-/** Reads a query from the store alone. */
-function held(relay: Environment, name: string, variables: Variables = {}): unknown {
+/** Reads a query from the store only. */
+function readFromStore(relay: Environment, name: string, variables: Variables = {}): unknown {
   const { data, isMissingData } = relay.lookup(createOperationDescriptor(requestOf(name), variables).fragment)
   expect(isMissingData).toBe(false)
   return data
 }
 
 describe('a front end that Relay compiles by schema.graphql', () => {
-  test('holds both positions of two vaults that share an identifier', async () => {
+  test('stores both positions of two vaults that share a raw identifier', async () => {
     const relay = environment()
     expect(currentPrices((await load(relay, 'AppPortfolioQuery')) as Portfolio)).toEqual([95, 105])
-    expect(currentPrices(held(relay, 'AppPortfolioQuery') as Portfolio)).toEqual([95, 105])
+    expect(currentPrices(readFromStore(relay, 'AppPortfolioQuery') as Portfolio)).toEqual([95, 105])
     const records = relay.getStore().getSource()
     for (const id of twinPositions) expect(records.get(id)).toMatchObject({ __typename: 'Position', positionId: '1' })
   })
 
-  test('fetches one position again by its id, and keeps the other as it was', async () => {
+  test('refetches one position by its id, and keeps the other one', async () => {
     const relay = environment()
     await load(relay, 'AppPortfolioQuery')
     const [id] = twinPositions
     await apply(database, [marked(twins[0], midnight + 60, '120')])
     const { node } = (await load(relay, 'AppPositionQuery', { id })) as { node: unknown }
     expect(read(relay, 'App_position', node)).toEqual({ id, inRange: false, range: { current: 120 } })
-    expect(currentPrices(held(relay, 'AppPortfolioQuery') as Portfolio)).toEqual([120, 105])
+    expect(currentPrices(readFromStore(relay, 'AppPortfolioQuery') as Portfolio)).toEqual([120, 105])
   })
 
-  test('joins the pages of a connection that it fetches by the id of its vault', async () => {
+  test('merges the pages of a connection, which it fetches by the id of the vault', async () => {
     const relay = environment()
     const { vaults } = (await load(relay, 'AppPortfolioQuery')) as { vaults: { nodes: readonly unknown[] } }
     interface Events {
@@ -153,21 +155,21 @@ describe('a front end that Relay compiles by schema.graphql', () => {
     expect(new Set(rows()).size).toBe(4)
   })
 
-  test('asks for objects of several types by their ids', async () => {
+  test('fetches objects of several types by their ids', async () => {
     const ids = ['one', twins[0], twinPositions[1], 'unknown']
     const { nodes } = (await load(environment(), 'AppObjectsQuery', { ids })) as { nodes: unknown[] }
     expect(nodes).toMatchObject([{ id: 'one' }, { id: twins[0] }, { id: twinPositions[1], positionId: '1' }, null])
   })
 })
 
-/** Where the pages of the first vault's events end that are in the store. */
+/** Returns the end of the pages of the first vault's events in the store. */
 function lastPage(relay: Environment): { cursor: string } {
   const connection = relay.getStore().getSource().get(`client:${twins[0]}:__App_events_connection:pageInfo`)
   return { cursor: connection?.['endCursor'] as string }
 }
 
 describe("Relay's compiler", () => {
-  test('refuses a fragment that could not be fetched again by an id', async () => {
+  test('rejects a refetchable fragment on a type without an id', async () => {
     const broken = 'graphql`fragment App_pool on Pool @refetchable(queryName: "AppPoolQuery") { a }`'
     await expect(compile(broken)).rejects.toThrow(/Pool/)
   })

@@ -14,16 +14,16 @@ export interface Import {
   readonly names: readonly string[]
 }
 
-/** Parses a file. */
+/** Parses a file; the result is cached, since several rules check the same files. */
 export function parse(file: string, text: string): ts.SourceFile {
-  const known = parsed.get(file)
-  if (known?.text === text) return known
+  const cached = parsed.get(file)
+  if (cached?.text === text) return cached
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   parsed.set(file, source)
   return source
 }
 
-/** The newest syntax tree of each file: several rules look at the same files. */
+/** Syntax trees by file. */
 const parsed = new Map<string, ts.SourceFile>()
 
 /** Returns all imports of files, including type imports. */
@@ -39,29 +39,31 @@ export function importsOf(sources: Sources): Import[] {
 }
 
 /** Returns the import cycles, each as the path around it. */
-export function circles(imports: readonly Import[]): string[] {
+export function importCycles(imports: readonly Import[]): string[] {
   const next = new Map<string, string[]>()
   for (const { from, to } of imports) next.set(from, [...(next.get(from) ?? []), to])
-  const done = new Set<string>()
-  const found: string[] = []
-  const walk = (file: string, way: readonly string[]): void => {
-    if (way.includes(file)) return void found.push([...way.slice(way.indexOf(file)), file].join(' -> '))
-    if (done.has(file)) return
-    for (const to of next.get(file) ?? []) walk(to, [...way, file])
-    done.add(file)
+  const visited = new Set<string>()
+  const cycles: string[] = []
+  const visit = (file: string, ancestors: readonly string[]): void => {
+    if (ancestors.includes(file)) {
+      return void cycles.push([...ancestors.slice(ancestors.indexOf(file)), file].join(' -> '))
+    }
+    if (visited.has(file)) return
+    for (const to of next.get(file) ?? []) visit(to, [...ancestors, file])
+    visited.add(file)
   }
-  for (const file of next.keys()) walk(file, [])
-  return found
+  for (const file of next.keys()) visit(file, [])
+  return cycles
 }
 
-/** Tells whether a file only re-exports. */
+/** Returns whether a file only re-exports. */
 export function isBarrel(file: ts.SourceFile): boolean {
-  const passesOn = (statement: ts.Statement): boolean =>
+  const isImportOrExport = (statement: ts.Statement): boolean =>
     ts.isExportDeclaration(statement) || ts.isImportDeclaration(statement)
-  return file.statements.some(ts.isExportDeclaration) && file.statements.every(passesOn)
+  return file.statements.some(ts.isExportDeclaration) && file.statements.every(isImportOrExport)
 }
 
-/** Tells whether a file has a default export. */
+/** Returns whether a file has a default export. */
 export function hasDefaultExport(file: ts.SourceFile): boolean {
   return nodes(file).some(
     (node) =>
@@ -160,7 +162,7 @@ function namesOf(node: ts.Node): string[] {
   return bindings.elements.map(({ name, propertyName }) => (propertyName ?? name).text)
 }
 
-/** Returns a node with all nodes in it, but for tokens and documentation comments. */
+/** Returns a node and all its descendants, without tokens and documentation comments. */
 function nodes(node: ts.Node): ts.Node[] {
   const all: ts.Node[] = []
   const visit = (one: ts.Node): void => {
