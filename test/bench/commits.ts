@@ -11,14 +11,9 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
+import { median } from './median.ts'
 import { checkAnswers } from './speed/check-answers.ts'
-import {
-  type BenchmarkTarget,
-  compareTargets,
-  type ComparisonResult,
-  median,
-  type Measurement,
-} from './speed/comparison.ts'
+import { type BenchmarkTarget, compareTargets, type ComparisonResult, type Measurement } from './speed/comparison.ts'
 import type * as prepareOfCommit from './speed/prepare.ts'
 import { gatewayProgram, startSystem } from './speed/systems.ts'
 import type * as workloadsOfCommit from './speed/workloads.ts'

@@ -17,6 +17,7 @@ import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { defaultQueryLimits } from '../../src/limits.ts'
 import { addressesOf, fillLargeWorld } from '../reliability/large-world.ts'
+import { median } from './median.ts'
 import { workloads } from './speed/workloads.ts'
 
 /** Executes an operation, and returns its result as JSON. */
@@ -134,9 +135,4 @@ function cachingReader(from: VersionedReader): VersionedReader {
       return result as Promise<never>
     },
   }
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((one, other) => one - other)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }

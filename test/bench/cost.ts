@@ -9,6 +9,7 @@ import { vaultStatuses } from '../../src/domain/vault.ts'
 import { vaultOrders } from '../../src/database/read/vault-lists/order.ts'
 import { readingBy } from '../support/database.ts'
 import { gatewayOn } from '../support/gateway.ts'
+import { median } from './median.ts'
 import { dropPostgreSql, preparePostgreSql } from './speed/prepare.ts'
 import { strategyCount, vaultAddress, type WorldSize, worldEnd } from './speed/world.ts'
 
@@ -141,8 +142,7 @@ function report(): void {
   const overheadMs = inLarge.get(emptyQueryName)?.ms ?? NaN
   const microsecondsPerUnit = ({ ms, cost }: Measurement): number => (1_000 * Math.max(0, ms - overheadMs)) / cost
   inLarge.delete(emptyQueryName)
-  const all = [...inLarge.values()].map(microsecondsPerUnit).toSorted((a, b) => a - b)
-  const median = all[Math.floor(all.length / 2)] ?? NaN
+  const medianPerUnit = median([...inLarge.values()].map(microsecondsPerUnit))
   console.table(
     Object.fromEntries(
       Array.from(inLarge, ([name, at]) => {
@@ -154,16 +154,16 @@ function report(): void {
             'database, ms': at.databaseMs.toFixed(2),
             'total, ms': at.ms.toFixed(2),
             'us per unit': microsecondsPerUnit(at).toFixed(1),
-            'multiple of the median': (microsecondsPerUnit(at) / median).toFixed(1),
+            'multiple of the median': (microsecondsPerUnit(at) / medianPerUnit).toFixed(1),
             [`ratio to ${small} vaults`]: (at.ms / (before?.ms ?? NaN)).toFixed(1),
           },
         ]
       }),
     ),
   )
-  const expensive = Array.from(inLarge).filter(([, one]) => microsecondsPerUnit(one) > maxMultiple * median)
-  const listed = expensive.map(([name, one]) => `${name} (${(microsecondsPerUnit(one) / median).toFixed(1)})`)
+  const expensive = Array.from(inLarge).filter(([, one]) => microsecondsPerUnit(one) > maxMultiple * medianPerUnit)
+  const listed = expensive.map(([name, one]) => `${name} (${(microsecondsPerUnit(one) / medianPerUnit).toFixed(1)})`)
   console.log(
-    `Median of the time per unit: ${median.toFixed(1)} us. More than ${maxMultiple} times that: ${listed.join(', ') || 'none'}`,
+    `Median of the time per unit: ${medianPerUnit.toFixed(1)} us. More than ${maxMultiple} times that: ${listed.join(', ') || 'none'}`,
   )
 }

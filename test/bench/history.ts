@@ -17,7 +17,7 @@ import { createOnServer } from '../support/database.ts'
 import { realFeed } from '../support/feeds.ts'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { apply, midnight } from '../support/world.ts'
-import { median } from './speed/comparison.ts'
+import { median } from './median.ts'
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '7' }, seconds: { type: 'string', default: '6' } },

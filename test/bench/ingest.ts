@@ -19,6 +19,7 @@ import type { Writer } from '../../src/feed/jobs/writer.ts'
 import { fileSource, type Source } from '../../src/feed/reading/source.ts'
 import { createOnServer, empty, postgresUrl } from '../support/database.ts'
 import { deposit, feedOf, mark, midnight, opened, position, strategy } from '../support/world.ts'
+import { median } from './median.ts'
 
 const rounds = 5
 /** Number of concurrent writers that are compared with one. */
@@ -213,10 +214,6 @@ function tableRow(engine: string, feed: string, measurements: readonly Measureme
       one.jobsSeconds === null ? NaN : one.seconds / one.jobsSeconds,
     ),
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 }
 
 function secondsSince(begun: number): number {

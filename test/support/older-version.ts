@@ -5,7 +5,7 @@ import path from 'node:path'
 const root = path.resolve(import.meta.dirname, '../..')
 
 /** The newest commit of the main branch without the newest migration; null if this clone does not have it. */
-export const versionBefore: string | null = findVersionBefore()
+const versionBefore: string | null = findVersionBefore()
 
 /** Reason to skip tests that run the version before the newest migration; null if there is none. */
 export const noVersionBefore: string | null =

@@ -6,7 +6,7 @@ import { deposit, event, mark, midnight, opened, position, strategy, vaultA, vau
 /** Addresses of two vaults, each with a position of the same raw identifier and a log of the same transaction. */
 export const twins = [toAddress(vaultA), toAddress(vaultB)] as const
 
-export const sharedPositionId = '1'
+const sharedPositionId = '1'
 /** Global ids of their positions. */
 export const twinPositions = twins.map((vault) => positionGlobalId(vault, sharedPositionId)) as [string, string]
 

@@ -1,6 +1,7 @@
-import { processUsage } from './process-usage.ts'
+import { median } from '../median.ts'
 import type { BackgroundFeed } from './background-feed.ts'
 import { generateLoad, type HttpRequest } from './load.ts'
+import { processUsage } from './process-usage.ts'
 import type { System } from './systems.ts'
 import { type RequestBuilder, requestsOf, type Workload, workloads } from './workloads.ts'
 import type { WorldSize } from './world.ts'
@@ -114,11 +115,6 @@ function summarize(rounds: readonly Measurement[]): Measurement {
     cpuMilliseconds: medianOf((one) => one.cpuMilliseconds),
     megabytes: megabytes.length === 0 ? null : Math.max(...megabytes),
   }
-}
-
-/** Returns the median (of an even number of values, the greater middle one); NaN for none. */
-export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 }
 
 function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {

@@ -35,7 +35,7 @@ export const defaultSize: WorldSize = {
 
 /** Unix seconds of the newest point of every vault: 2026-01-01. */
 export const worldEnd = 1_767_225_600
-export const minutesApart = 10
+const minutesApart = 10
 export const strategyCount = 12
 export const holdings = { USDC: '50000', WETH: '20' } as const
 
@@ -85,7 +85,7 @@ export async function fillVaultTallies(run: RunSql): Promise<void> {
 }
 
 /** Fills the days of strategies, which are sums of the days of vaults, by the SQL of the migration that created them. */
-export async function fillStrategyDays(run: RunSql): Promise<void> {
+async function fillStrategyDays(run: RunSql): Promise<void> {
   const sql = await migration('20261122220000_history')
   const from = sql.indexOf('INSERT INTO "strategy_day"')
   await run(sql.slice(from, sql.indexOf(';', from)))
