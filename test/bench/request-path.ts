@@ -56,7 +56,10 @@ for (const folder of new Set([...files].map(folderOf).sort())) {
   console.log(`${folder}: ${new Set(inFolder.map(({ file }) => file)).size} files, ${inFolder.length} functions`)
 }
 console.log(`${files.size} files, ${functions.length} functions`)
-if (values.list) for (const one of functions) console.log(`${keyOf(one)} ${one.name}`)
+if (values.list) {
+  const byLine = functions.toSorted((a, b) => a.file.localeCompare(b.file) || a.offset - b.offset)
+  for (const { file, line, offset, name } of byLine) console.log(`src/${file}:${line ?? `@${offset}`} ${name}`)
+}
 
 async function request(url: string): Promise<void> {
   const response = await fetch(url)

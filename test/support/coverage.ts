@@ -1,4 +1,5 @@
 import { Session } from 'node:inspector/promises'
+import { findSourceMap } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -8,8 +9,10 @@ const source = path.resolve(import.meta.dirname, '../../src')
 export interface RunFunction {
   /** Its file, relative to src/, with slashes. */
   readonly file: string
-  /** Offset of its first character in the file. */
+  /** Offset of its first character in the compiled file. */
   readonly offset: number
+  /** Line of its first character in the source file, from 1; null where that is unknown. */
+  readonly line: number | null
   /** Empty for a closure. */
   readonly name: string
 }
@@ -22,19 +25,22 @@ export async function functionsRunBy(work: () => Promise<unknown>): Promise<RunF
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
+  await session.post('Debugger.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   try {
     await work()
     const { result } = await session.post('Profiler.takePreciseCoverage')
-    return result.flatMap(({ url, functions }) => {
+    const run = result.map(async ({ scriptId, url, functions }) => {
       const file = sourceFile(url)
       if (file === null) return []
+      const { scriptSource } = await session.post('Debugger.getScriptSource', { scriptId })
       return functions.flatMap(({ functionName: name, ranges: [range] }) => {
+        const { startOffset: offset = 0, count = 0 } = range ?? {}
         // The function at offset 0 is the module itself.
-        const isRun = range !== undefined && range.startOffset > 0 && range.count > 0
-        return isRun ? [{ file, offset: range.startOffset, name }] : []
+        return offset > 0 && count > 0 ? [{ file, offset, line: sourceLine(url, scriptSource, offset), name }] : []
       })
     })
+    return (await Promise.all(run)).flat()
   } finally {
     await session.post('Profiler.stopPreciseCoverage')
     session.disconnect()
@@ -44,6 +50,13 @@ export async function functionsRunBy(work: () => Promise<unknown>): Promise<RunF
 /** Returns the sorted files of {@link functionsRunBy}, without duplicates. */
 export async function filesRunBy(work: () => Promise<unknown>): Promise<string[]> {
   return [...new Set((await functionsRunBy(work)).map(({ file }) => file))].sort()
+}
+
+/** Returns the line of an offset in the source of a compiled script, by its source map. */
+function sourceLine(url: string, compiled: string, offset: number): number | null {
+  const before = compiled.slice(0, offset).split('\n')
+  const entry = findSourceMap(url)?.findEntry(before.length - 1, before.at(-1)?.length ?? 0)
+  return entry !== undefined && 'originalLine' in entry ? entry.originalLine + 1 : null
 }
 
 /** Returns the path of a script relative to src/; null for a file outside of src/, or a generated one. */
