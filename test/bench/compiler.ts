@@ -16,7 +16,7 @@ import type { ResolverContext } from '../../src/graphql/execution/context.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { defaultQueryLimits } from '../../src/limits.ts'
-import { addressesOf, fillLargeWorld } from '../reliability/large-world.ts'
+import { fillLargeWorld, largeWorldAddresses } from '../reliability/large-world.ts'
 import { median } from './median.ts'
 import { workloads } from './speed/workloads.ts'
 
@@ -82,7 +82,7 @@ const database = await openPGlite()
 await migrate(database)
 await fillLargeWorld(database, world)
 const reader = cachingReader(database)
-const [address = ''] = addressesOf(world).long
+const [address = ''] = largeWorldAddresses(world).longSeriesVaults
 
 console.log(['', ...engines.map(({ name }) => name)].join(' | '))
 for (const { name, ways } of workloads) {

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { clientOf } from '../reliability/client.ts'
+import { createClient } from '../reliability/client.ts'
 import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { commandLine } from '../support/process.ts'
 
@@ -55,8 +55,8 @@ describe.skipIf(noOwnPostgreSql !== null)(
       const [, vault] = await gateway.says(/\/vault\/(0x\w+)\/snapshot/)
       const held = await takeAll()
       await held.pop()?.end()
-      const client = clientOf(Number(port), asked)
-      const get = async (target: string): Promise<number> => (await client.ask({ method: 'GET', target })).status
+      const client = createClient(Number(port), asked)
+      const get = async (target: string): Promise<number> => (await client.send({ method: 'GET', target })).status
       const paths = [`/vault/${vault ?? ''}/snapshot`, `/vault/${vault ?? ''}/equity`, `/vault/${vault ?? ''}/events`]
       const kinds = [...paths, `${paths[0] ?? ''}?at=2000000000`, '/strategies', '/universe', '/universe/pairs']
       const targets = Array.from({ length: asked }, (_, at) => kinds[at % kinds.length] ?? '')

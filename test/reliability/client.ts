@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 /** A request as it goes onto the wire: nothing of it is made good on the way. */
-export interface Asked {
+export interface HttpRequest {
   readonly method: string
   /** Path and query. */
   readonly target: string
@@ -10,7 +10,7 @@ export interface Asked {
   readonly body?: string | Buffer
 }
 
-export interface Answered {
+export interface TimedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly body: string
@@ -19,29 +19,34 @@ export interface Answered {
 
 export interface Client {
   /** Fails where no whole answer comes. */
-  ask(asked: Asked): Promise<Answered>
+  send(request: HttpRequest): Promise<TimedResponse>
   close(): void
 }
 
 /** Long enough for an answer that comes after every deadline to be told as such. */
-const patienceMilliseconds = 60_000
+const timeoutMilliseconds = 60_000
 
 /** Asks a gateway over so many connections at once, which it keeps. */
-export function clientOf(port: number, connections: number): Client {
+export function createClient(port: number, connections: number): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   return {
     close: () => agent.destroy(),
-    ask: ({ method, target, headers = {}, body }) =>
+    send: ({ method, target, headers = {}, body }) =>
       new Promise((resolve, reject) => {
         const started = performance.now()
-        const options = { agent, port, host: '127.0.0.1', method, path: target, timeout: patienceMilliseconds }
+        const options = { agent, port, host: '127.0.0.1', method, path: target, timeout: timeoutMilliseconds }
         const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-        const sent = request({ ...options, headers: { ...length, ...headers } }, (response) => {
+        const outgoing = request({ ...options, headers: { ...length, ...headers } }, (response) => {
           const chunks: Buffer[] = []
           const end = (): void => {
             const milliseconds = performance.now() - started
-            const { statusCode: status = 0, headers: came } = response
-            resolve({ status, headers: came, body: unpacked(Buffer.concat(chunks), came), milliseconds })
+            const { statusCode: status = 0, headers: responseHeaders } = response
+            resolve({
+              status,
+              headers: responseHeaders,
+              body: decompress(Buffer.concat(chunks), responseHeaders),
+              milliseconds,
+            })
           }
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('error', reject)
@@ -49,27 +54,27 @@ export function clientOf(port: number, connections: number): Client {
           if (method === 'HEAD') end()
           response.on('end', end)
         })
-        sent.on('timeout', () => sent.destroy(new Error(`no answer in ${patienceMilliseconds} ms`)))
-        sent.on('error', reject)
-        sent.end(body)
+        outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer in ${timeoutMilliseconds} ms`)))
+        outgoing.on('error', reject)
+        outgoing.end(body)
       }),
   }
 }
 
-function unpacked(bytes: Buffer, { 'content-encoding': encoding }: Answered['headers']): string {
+function decompress(bytes: Buffer, { 'content-encoding': encoding }: TimedResponse['headers']): string {
   if (bytes.length === 0 || encoding === undefined) return bytes.toString()
   return (encoding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes)).toString()
 }
 
 /** Runs work on each of the items, so many at a time, in their order. */
-export async function eachOf<Item>(
+export async function forEachConcurrently<Item>(
   items: Iterable<Item>,
-  atOnce: number,
+  concurrency: number,
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const iterator = items[Symbol.iterator]()
   const worker = async (): Promise<void> => {
     for (let next = iterator.next(); next.done !== true; next = iterator.next()) await work(next.value)
   }
-  await Promise.all(Array.from({ length: atOnce }, worker))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { seqOf } from '../../src/domain/identity/data-version.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
-import { type Answered, type Asked, type Client, clientOf } from './client.ts'
-import type { CommitWatch } from './commit-watch.ts'
-import { History, type ToldVault } from './history.ts'
+import { type Client, createClient, type HttpRequest, type TimedResponse } from './client.ts'
+import type { CommitWatcher } from './commit-watcher.ts'
+import { FeedHistory, type VaultResponse } from './feed-history.ts'
 
 const pauseMilliseconds = 10
 const fields = 'valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt'
@@ -12,11 +12,11 @@ interface ClusterReadersOptions {
   readonly ports: readonly number[]
   readonly facts: readonly FactInput[]
   readonly count: number
-  readonly watch: CommitWatch
+  readonly commitWatcher: CommitWatcher
 }
 
 /** A 503, by the time of the request and the answer in milliseconds of performance.now(). */
-interface Refused {
+interface RefusedRequest {
   readonly gateway: number
   readonly from: number
   readonly to: number
@@ -27,7 +27,7 @@ export interface ClusterReaders {
   readonly answers: number
   /** Requests without an answer just after the machine, or all these processes, had stood still: connections are closed then. */
   readonly unanswered: number
-  readonly refused: readonly Refused[]
+  readonly refused: readonly RefusedRequest[]
   /** Age of the oldest data that was answered, by the commits of the primary. */
   oldestSeconds(): number
   slowestMilliseconds(): number
@@ -36,62 +36,75 @@ export interface ClusterReaders {
 }
 
 /** The newest state that one client was told of. */
-interface Told {
+interface ClientState {
   version: string
   dataTime: number
 }
 
 /** Clients that ask several gateways in turn, each for nothing older than it was told before by any of them. */
-export function startClusterReaders({ ports, facts, count, watch }: ClusterReadersOptions): ClusterReaders {
-  const history = new History(facts)
-  const times = timesOf(facts)
-  const clients = ports.map((port) => clientOf(port, count))
-  const flaws: string[] = []
-  const refused: Refused[] = []
-  const most = { age: 0, milliseconds: 0 }
+export function startClusterReaders({ ports, facts, count, commitWatcher }: ClusterReadersOptions): ClusterReaders {
+  const history = new FeedHistory(facts)
+  const times = factTimes(facts)
+  const clients = ports.map((port) => createClient(port, count))
+  const violations: string[] = []
+  const refused: RefusedRequest[] = []
+  const maxima = { age: 0, milliseconds: 0 }
   let answers = 0
-  const stillness = watchStillness()
+  const pauseDetector = startPauseDetector()
   let unanswered = 0
-  let isOver = false
+  let isStopped = false
 
-  async function ask(gateway: number, client: Client, told: Told): Promise<void> {
-    const vault = oneOf(history.vaults)
-    const [asked, vaultIn] = oneOf(questions)(vault)
-    const demanded = { ...told }
+  async function sendRequest(gateway: number, client: Client, clientState: ClientState): Promise<void> {
+    const vault = pickRandom(history.vaults)
+    const [request, vaultFrom] = pickRandom(requests)(vault)
+    const demanded = { ...clientState }
     const from = performance.now()
-    const headers = { ...asked.headers, ...(told.version !== '' && { 'min-data-version': told.version }) }
-    const answered = await client.ask({ ...asked, headers })
-    most.milliseconds = Math.max(most.milliseconds, answered.milliseconds)
-    if (answered.status === 503) {
-      refused.push({ gateway, from, to: performance.now(), code: codeOf(answered) })
+    const headers = {
+      ...request.headers,
+      ...(clientState.version !== '' && { 'min-data-version': clientState.version }),
+    }
+    const response = await client.send({ ...request, headers })
+    maxima.milliseconds = Math.max(maxima.milliseconds, response.milliseconds)
+    if (response.status === 503) {
+      refused.push({ gateway, from, to: performance.now(), code: errorCode(response) })
       return
     }
-    const found = answered.status === 200 ? toldBy(answered) : null
-    if (found === null) {
-      flaws.push(`Gateway ${gateway} answered ${answered.status} ${answered.body.slice(0, 200)}`)
+    const versionHeaders = response.status === 200 ? versionHeadersOf(response) : null
+    if (versionHeaders === null) {
+      violations.push(`Gateway ${gateway} answered ${response.status} ${response.body.slice(0, 200)}`)
       return
     }
     answers++
-    const state = vaultIn(JSON.parse(answered.body) as never)
-    most.age = Math.max(most.age, watch.ageOf(found.seq, from))
-    flaws.push(
-      ...history.flawsOfVault(vault, state, new Map()).map((flaw) => `Gateway ${gateway}: ${flaw}`),
-      ...backwards(gateway, found, state.updatedAt, demanded, newestAt(times.get(vault) ?? [], demanded.dataTime)),
+    const state = vaultFrom(JSON.parse(response.body) as never)
+    maxima.age = Math.max(maxima.age, commitWatcher.ageMilliseconds(versionHeaders.seq, from))
+    violations.push(
+      ...history.vaultViolations(vault, state, new Map()).map((violation) => `Gateway ${gateway}: ${violation}`),
+      ...regressionViolations(
+        gateway,
+        versionHeaders,
+        state.updatedAt,
+        demanded,
+        latestTimeUntil(times.get(vault) ?? [], demanded.dataTime),
+      ),
       // The header is in whole seconds.
-      ...tooOld(gateway, found, watch.seqAt(from - (found.ageSeconds + 1) * 1_000)),
+      ...stalenessViolations(
+        gateway,
+        versionHeaders,
+        commitWatcher.seqAt(from - (versionHeaders.ageSeconds + 1) * 1_000),
+      ),
     )
-    if (found.seq > seqOf(told.version)) told.version = found.version
-    told.dataTime = Math.max(told.dataTime, found.dataTime)
+    if (versionHeaders.seq > seqOf(clientState.version)) clientState.version = versionHeaders.version
+    clientState.dataTime = Math.max(clientState.dataTime, versionHeaders.dataTime)
   }
 
   const running = Promise.all(
     Array.from({ length: count }, async () => {
-      const told: Told = { version: '', dataTime: 0 }
-      while (!isOver) {
+      const clientState: ClientState = { version: '', dataTime: 0 }
+      while (!isStopped) {
         const gateway = Math.floor(Math.random() * clients.length)
-        await ask(gateway + 1, clients[gateway] as Client, told).catch((error: unknown) => {
-          if (stillness.wasJustNow()) return void unanswered++
-          flaws.push(`Gateway ${gateway + 1} did not answer: ${(error as Error).message}`)
+        await sendRequest(gateway + 1, clients[gateway] as Client, clientState).catch((error: unknown) => {
+          if (pauseDetector.pausedRecently()) return void unanswered++
+          violations.push(`Gateway ${gateway + 1} did not answer: ${(error as Error).message}`)
         })
         await wait(pauseMilliseconds)
       }
@@ -105,99 +118,99 @@ export function startClusterReaders({ ports, facts, count, watch }: ClusterReade
       return unanswered
     },
     refused,
-    oldestSeconds: () => most.age / 1_000,
-    slowestMilliseconds: () => most.milliseconds,
+    oldestSeconds: () => maxima.age / 1_000,
+    slowestMilliseconds: () => maxima.milliseconds,
     async stop() {
-      isOver = true
+      isStopped = true
       await running
-      stillness.stop()
+      pauseDetector.stop()
       for (const client of clients) client.close()
-      return flaws
+      return violations
     },
   }
 }
 
-const beatMilliseconds = 200
+const tickMilliseconds = 200
 
 /** Notices that this process did not run for seconds. */
-function watchStillness(): { wasJustNow(): boolean; stop(): void } {
-  let beatAt = performance.now()
-  let stillAt = -Infinity
-  const look = (): void => {
-    if (performance.now() - beatAt > 5_000) stillAt = performance.now()
-    beatAt = performance.now()
+function startPauseDetector(): { pausedRecently(): boolean; stop(): void } {
+  let lastTickAt = performance.now()
+  let pausedAt = -Infinity
+  const check = (): void => {
+    if (performance.now() - lastTickAt > 5_000) pausedAt = performance.now()
+    lastTickAt = performance.now()
   }
-  const beat = setInterval(look, beatMilliseconds)
+  const timer = setInterval(check, tickMilliseconds)
   return {
-    wasJustNow() {
-      look()
-      return performance.now() - stillAt < 5_000
+    pausedRecently() {
+      check()
+      return performance.now() - pausedAt < 5_000
     },
-    stop: () => clearInterval(beat),
+    stop: () => clearInterval(timer),
   }
 }
 
 /** Times of the facts that change a vault, in order. */
-function timesOf(facts: readonly FactInput[]): ReadonlyMap<string, number[]> {
+function factTimes(facts: readonly FactInput[]): ReadonlyMap<string, number[]> {
   const times = new Map<string, number[]>()
   for (const fact of facts) {
     if (!('vault' in fact)) continue
-    const found = times.get(fact.vault) ?? []
-    found.push(fact.ts)
-    times.set(fact.vault, found)
+    const versionHeaders = times.get(fact.vault) ?? []
+    versionHeaders.push(fact.ts)
+    times.set(fact.vault, versionHeaders)
   }
   return times
 }
 
 /** The last time that is not after a moment. */
-function newestAt(times: readonly number[], moment: number): number {
+function latestTimeUntil(times: readonly number[], time: number): number {
   let [low, high] = [0, times.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((times[middle] ?? 0) <= moment) low = middle + 1
+    if ((times[middle] ?? 0) <= time) low = middle + 1
     else high = middle
   }
   return times[low - 1] ?? 0
 }
 
-interface Versioned extends Told {
+interface VersionHeaders extends ClientState {
   readonly seq: number
   readonly ageSeconds: number
 }
 
-function toldBy({ headers }: Answered): Versioned | null {
+function versionHeadersOf({ headers }: TimedResponse): VersionHeaders | null {
   const [version, time, age] = ['data-version', 'data-time', 'data-age'].map((name) => headers[name])
   if (typeof version !== 'string' || age === undefined) return null
   return { version, seq: seqOf(version), dataTime: Number(time), ageSeconds: Number(age) }
 }
 
 /** Ways in which an answer is older than its client was told before. */
-function backwards(
+function regressionViolations(
   gateway: number,
-  { version, seq, dataTime }: Versioned,
+  { version, seq, dataTime }: VersionHeaders,
   updatedAt: number,
-  demanded: Told,
-  leastUpdatedAt: number,
+  demanded: ClientState,
+  minUpdatedAt: number,
 ): string[] {
   return [
     ...(seq < seqOf(demanded.version) ? [`Gateway ${gateway} answered ${version} after ${demanded.version}`] : []),
     ...(dataTime < demanded.dataTime
       ? [`Gateway ${gateway} told the time ${dataTime} after ${demanded.dataTime}`]
       : []),
-    ...(updatedAt < leastUpdatedAt
-      ? [`Gateway ${gateway} answered a state of ${updatedAt} after ${leastUpdatedAt}`]
-      : []),
+    ...(updatedAt < minUpdatedAt ? [`Gateway ${gateway} answered a state of ${updatedAt} after ${minUpdatedAt}`] : []),
   ]
 }
 
-function tooOld(gateway: number, { seq, ageSeconds }: Versioned, least: number): string[] {
-  return seq >= least
+function stalenessViolations(gateway: number, { seq, ageSeconds }: VersionHeaders, minSeq: number): string[] {
+  return seq >= minSeq
     ? []
-    : [`Gateway ${gateway} answered commit ${seq} where ${least} was there ${ageSeconds} s before`]
+    : [`Gateway ${gateway} answered commit ${seq} where ${minSeq} was there ${ageSeconds} s before`]
 }
 
-const questions: readonly ((vault: string) => readonly [asked: Asked, vaultIn: (body: never) => ToldVault])[] = [
-  (vault) => [{ method: 'GET', target: `/vault/${vault}/snapshot` }, (body: ToldVault) => body],
+const requests: readonly ((
+  vault: string,
+) => readonly [request: HttpRequest, vaultFrom: (body: never) => VaultResponse])[] = [
+  (vault) => [{ method: 'GET', target: `/vault/${vault}/snapshot` }, (body: VaultResponse) => body],
   (vault) => [
     {
       method: 'POST',
@@ -205,15 +218,15 @@ const questions: readonly ((vault: string) => readonly [asked: Asked, vaultIn: (
       headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json' },
       body: JSON.stringify({ query: `{ vault(address: "${vault}") { ${fields} events(first: 2) { nodes { ts } } } }` }),
     },
-    ({ data }: { data: { vault: ToldVault } }) => data.vault,
+    ({ data }: { data: { vault: VaultResponse } }) => data.vault,
   ],
 ]
 
-function codeOf({ body }: Answered): string {
-  const told = JSON.parse(body) as { type?: string; errors?: { extensions?: { code?: string } }[] }
-  return told.errors?.[0]?.extensions?.code ?? told.type ?? 'without a code'
+function errorCode({ body }: TimedResponse): string {
+  const clientState = JSON.parse(body) as { type?: string; errors?: { extensions?: { code?: string } }[] }
+  return clientState.errors?.[0]?.extensions?.code ?? clientState.type ?? 'without a code'
 }
 
-function oneOf<Item>(items: readonly Item[]): Item {
+function pickRandom<Item>(items: readonly Item[]): Item {
   return items[Math.floor(Math.random() * items.length)] as Item
 }

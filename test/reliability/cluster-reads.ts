@@ -6,32 +6,32 @@ import pg from 'pg'
 import { type Cluster, memberNames, startCluster, until } from '../support/cluster.ts'
 import { feedText } from '../support/feeds.ts'
 import { processorSeconds } from '../support/processor-time.ts'
-import { type Client, clientOf } from './client.ts'
-import { watchCommits } from './commit-watch.ts'
-import { failoverVaults, manyPoints } from './failover.ts'
-import type { Finding, Say } from './show.ts'
+import { type Client, createClient } from './client.ts'
+import { startCommitWatcher } from './commit-watcher.ts'
+import { failoverFacts, failoverVaults } from './failover.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 const points = 20_000
 const connections = 8
-const patienceSeconds = 300
+const timeoutSeconds = 300
 /** A session of PostgreSQL reports its statistics up to 10 s after its last statement, the feed's after its writes. */
 const statisticsMilliseconds = 12_000
 
 interface ClusterReadsOptions {
   /** Requests for each number of gateways. */
   readonly requests: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
 /** Processor time of all processes of a part, in seconds. */
-interface Spent {
+interface ProcessorTime {
   readonly gateways: number
   readonly standbys: number
   readonly leader: number
 }
 
-interface Measured extends Spent {
-  readonly gatewaysAsked: number
+interface ReadMeasurement extends ProcessorTime {
+  readonly gatewayCount: number
   readonly wallSeconds: number
 }
 
@@ -39,53 +39,57 @@ interface Measured extends Spent {
  * Asks 1, 2 and 3 gateways of a cluster for what no cache has, and measures the processor time that a request takes on
  * the gateways, the standbys that they read from, and the leader.
  */
-export async function clusterReads({ requests, say }: ClusterReadsOptions): Promise<Finding> {
+export async function clusterReads({ requests, reportProgress }: ClusterReadsOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'cluster-feed-'))
   const feed = path.join(folder, 'feed.ndjson')
-  const facts = manyPoints(points)
+  const facts = failoverFacts(points)
   await writeFile(feed, feedText(facts))
-  say('Bringing the cluster up')
+  reportProgress('Bringing the cluster up')
   const running = await startCluster({ feed, leaseSeconds: 20, env: { CACHE_MEGABYTES: '0' } })
-  const watch = watchCommits(running.url)
+  const commitWatcher = startCommitWatcher(running.url)
   try {
-    await until(() => Promise.resolve(watch.lines >= facts.length), patienceSeconds, 'the feed is applied')
-    await watch.stop()
+    await until(
+      () => Promise.resolve(commitWatcher.appliedLines >= facts.length),
+      timeoutSeconds,
+      'the feed is applied',
+    )
+    await commitWatcher.stop()
     // Once for connections, prepared statements and compiled code.
     await measure(running, 3, requests)
     await wait(statisticsMilliseconds)
-    const before = await scansOfLeader(running)
-    const measured: Measured[] = []
+    const before = await leaderScans(running)
+    const readMeasurements: ReadMeasurement[] = []
     for (const gateways of [1, 2, 3]) {
-      say(`${gateways} gateways`)
-      measured.push(await measure(running, gateways, requests))
+      reportProgress(`${gateways} gateways`)
+      readMeasurements.push(await measure(running, gateways, requests))
     }
     await wait(statisticsMilliseconds)
-    const scans = (await scansOfLeader(running)) - before
-    return findingOf(measured, requests, scans)
+    const scans = (await leaderScans(running)) - before
+    return toResult(readMeasurements, requests, scans)
   } finally {
-    await watch.stop()
+    await commitWatcher.stop()
     await running.down()
     await rm(folder, { recursive: true })
   }
 }
 
-async function measure(running: Cluster, gateways: number, requests: number): Promise<Measured> {
-  const clients = running.gatewayPorts.slice(0, gateways).map((port) => clientOf(port, connections))
-  const before = await spent(running)
+async function measure(running: Cluster, gateways: number, requests: number): Promise<ReadMeasurement> {
+  const clients = running.gatewayPorts.slice(0, gateways).map((port) => createClient(port, connections))
+  const before = await readProcessorTime(running)
   const started = performance.now()
-  let left = requests
+  let remaining = requests
   await Promise.all(
     clients.flatMap((client) =>
       Array.from({ length: connections }, async () => {
-        while (left > 0) await ask(client, left--)
+        while (remaining > 0) await sendRead(client, remaining--)
       }),
     ),
   )
   const wallSeconds = (performance.now() - started) / 1_000
-  const after = await spent(running)
+  const after = await readProcessorTime(running)
   for (const client of clients) client.close()
   return {
-    gatewaysAsked: gateways,
+    gatewayCount: gateways,
     wallSeconds,
     gateways: after.gateways - before.gateways,
     standbys: after.standbys - before.standbys,
@@ -93,14 +97,14 @@ async function measure(running: Cluster, gateways: number, requests: number): Pr
   }
 }
 
-async function ask(client: Client, number: number): Promise<void> {
+async function sendRead(client: Client, number: number): Promise<void> {
   const vault = failoverVaults[number % failoverVaults.length] ?? ''
   const target = number % 2 === 0 ? `/vault/${vault}/snapshot` : `/vault/${vault}/equity?points=${50 + (number % 50)}`
-  const { status, body } = await client.ask({ method: 'GET', target })
+  const { status, body } = await client.send({ method: 'GET', target })
   if (status !== 200) throw new Error(`${target} was answered ${status} ${body}`)
 }
 
-async function spent(running: Cluster): Promise<Spent> {
+async function readProcessorTime(running: Cluster): Promise<ProcessorTime> {
   const leader = await running.leader()
   const servers = await Promise.all(memberNames.map((member) => running.serverId(member)))
   const times = servers.map((id) => processorSeconds(id, 'with children'))
@@ -113,7 +117,7 @@ async function spent(running: Cluster): Promise<Spent> {
 }
 
 /** How often the tables of vaults were read on the leader. */
-async function scansOfLeader(running: Cluster): Promise<number> {
+async function leaderScans(running: Cluster): Promise<number> {
   const leader = await running.leader()
   if (leader === null) throw new Error('No server leads')
   const client = new pg.Client({ connectionString: running.serverUrl(leader) })
@@ -130,16 +134,17 @@ async function scansOfLeader(running: Cluster): Promise<number> {
   }
 }
 
-function findingOf(measured: readonly Measured[], requests: number, scans: number): Finding {
-  const figures: Record<string, string | number> = { 'requests each': requests }
-  for (const { gatewaysAsked, wallSeconds, gateways, standbys, leader } of measured) {
-    const each = [gateways, standbys, leader].map((seconds) => ((seconds / requests) * 1_000).toFixed(3))
-    const ofOne = Math.max(gateways, standbys) / requests
-    figures[`${gatewaysAsked}: ms of a processor for a request on gateways, standbys, leader`] = each.join(', ')
-    figures[`${gatewaysAsked}: requests a second on this machine`] = Math.round(requests / wallSeconds)
-    figures[`${gatewaysAsked}: with a core for each gateway and each of as many standbys, requests a second`] =
-      Math.round(gatewaysAsked / ofOne)
+function toResult(readMeasurements: readonly ReadMeasurement[], requests: number, scans: number): ProgramResult {
+  const measurements: Record<string, string | number> = { 'requests each': requests }
+  for (const { gatewayCount, wallSeconds, gateways, standbys, leader } of readMeasurements) {
+    const milliseconds = [gateways, standbys, leader].map((seconds) => ((seconds / requests) * 1_000).toFixed(3))
+    const secondsPerRequest = Math.max(gateways, standbys) / requests
+    measurements[`${gatewayCount}: ms of a processor for a request on gateways, standbys, leader`] =
+      milliseconds.join(', ')
+    measurements[`${gatewayCount}: requests a second on this machine`] = Math.round(requests / wallSeconds)
+    measurements[`${gatewayCount}: with a core for each gateway and each of as many standbys, requests a second`] =
+      Math.round(gatewayCount / secondsPerRequest)
   }
-  figures['tables of vaults read on the leader'] = scans
-  return { figures, flaws: scans === 0 ? [] : [`The leader was read from ${scans} times`] }
+  measurements['tables of vaults read on the leader'] = scans
+  return { measurements, violations: scans === 0 ? [] : [`The leader was read from ${scans} times`] }
 }

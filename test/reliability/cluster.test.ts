@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { postgresUrl } from '../support/database.ts'
 import { noCluster } from '../support/cluster.ts'
+import { postgresUrl } from '../support/database.ts'
 import { prepareHomes } from '../support/home.ts'
 import { cluster } from './cluster.ts'
-import { silent } from './show.ts'
+import { ignoreProgress } from './program-result.ts'
 
 const homes = prepareHomes()
 
@@ -12,9 +12,15 @@ const homes = prepareHomes()
 test.skipIf(postgresUrl === undefined || noCluster !== null)(
   `the leader of a cluster is killed while a feed is applied: nothing is lost, and no client goes back${noCluster === null ? '' : ` (${noCluster})`}`,
   async () => {
-    const { figures, flaws } = await cluster({ homes, points: 4_000, losses: ['kill'], leaseSeconds: 8, say: silent })
-    expect(flaws).toEqual([])
-    expect(figures['answers']).toBeGreaterThan(100)
+    const { measurements, violations } = await cluster({
+      homes,
+      points: 4_000,
+      losses: ['kill'],
+      leaseSeconds: 8,
+      reportProgress: ignoreProgress,
+    })
+    expect(violations).toEqual([])
+    expect(measurements['answers']).toBeGreaterThan(100)
   },
   600_000,
 )

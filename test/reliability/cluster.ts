@@ -10,17 +10,17 @@ import { feedText } from '../support/feeds.ts'
 import type { Homes } from '../support/home.ts'
 import { apply } from '../support/world.ts'
 import { type ClusterReaders, startClusterReaders } from './cluster-readers.ts'
-import { failoverVaults, manyPoints } from './failover.ts'
-import { type CommitWatch, watchCommits } from './commit-watch.ts'
-import type { Finding, Say } from './show.ts'
+import { type CommitWatcher, startCommitWatcher } from './commit-watcher.ts'
+import { failoverFacts, failoverVaults } from './failover.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 const readers = 8
-const piecesPerLoss = 20
-const pieceMilliseconds = 100
+const chunksPerLoss = 20
+const chunkMilliseconds = 100
 /** A server that was lost is copied anew at most, and the others have to catch up. */
-const patienceSeconds = 300
+const timeoutSeconds = 300
 /** HAProxy, the gateways' pools and the replicas' new connections follow the leader. */
-const followSeconds = 5
+const reconnectSeconds = 5
 
 interface ClusterRun {
   readonly homes: Homes
@@ -28,11 +28,11 @@ interface ClusterRun {
   /** How the leader is lost, each time. */
   readonly losses: readonly Loss[]
   readonly leaseSeconds: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
 /** Moments of a loss in milliseconds of performance.now(). */
-interface Lost {
+interface LeaderLoss {
   readonly loss: Loss
   readonly at: number
   readonly leaderAt: number
@@ -43,93 +43,118 @@ interface Lost {
  * Loses the leader of a cluster again and again, while a gateway applies a feed and readers ask three gateways, each client
  * with the version that it was told last.
  */
-export async function cluster({ homes, points, losses, leaseSeconds, say }: ClusterRun): Promise<Finding> {
+export async function cluster({
+  homes,
+  points,
+  losses,
+  leaseSeconds,
+  reportProgress,
+}: ClusterRun): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'cluster-feed-'))
   const feed = path.join(folder, 'feed.ndjson')
-  const facts = manyPoints(points)
+  const facts = failoverFacts(points)
   // Every vault is there before it is asked for.
-  const first = facts.findIndex(({ kind }) => kind === 'mark') + failoverVaults.length * 2
-  await writeFile(feed, feedText(facts.slice(0, first)))
-  say('Bringing the cluster up')
+  const initialLines = facts.findIndex(({ kind }) => kind === 'mark') + failoverVaults.length * 2
+  await writeFile(feed, feedText(facts.slice(0, initialLines)))
+  reportProgress('Bringing the cluster up')
   const running = await startCluster({ feed, leaseSeconds }).catch(async (error: unknown) => {
     await rm(folder, { recursive: true })
     throw error
   })
-  const watch = watchCommits(running.url)
+  const commitWatcher = startCommitWatcher(running.url)
   try {
-    await until(() => Promise.resolve(watch.lines >= first), patienceSeconds, 'the beginning of the feed is applied')
-    const asking = startClusterReaders({ ports: running.gatewayPorts, facts, count: readers, watch })
-    const done: Lost[] = []
-    const pieces = piecesOf(facts.slice(first), losses.length * piecesPerLoss)
+    await until(
+      () => Promise.resolve(commitWatcher.appliedLines >= initialLines),
+      timeoutSeconds,
+      'the beginning of the feed is applied',
+    )
+    const clusterReaders = startClusterReaders({ ports: running.gatewayPorts, facts, count: readers, commitWatcher })
+    const leaderLosses: LeaderLoss[] = []
+    const chunks = chunksOf(facts.slice(initialLines), losses.length * chunksPerLoss)
     for (const [index, loss] of losses.entries()) {
-      const some = pieces.slice(index * piecesPerLoss, (index + 1) * piecesPerLoss)
-      done.push(await lost(running, watch, feed, some, loss, say))
+      const lossChunks = chunks.slice(index * chunksPerLoss, (index + 1) * chunksPerLoss)
+      leaderLosses.push(await loseLeader(running, commitWatcher, feed, lossChunks, loss, reportProgress))
     }
-    await until(() => Promise.resolve(watch.lines >= facts.length), patienceSeconds, 'the whole feed is applied')
+    await until(
+      () => Promise.resolve(commitWatcher.appliedLines >= facts.length),
+      timeoutSeconds,
+      'the whole feed is applied',
+    )
     await wait(1_000)
-    const leftOver = await asking.stop()
-    say('Comparing what is stored with an undisturbed ingest')
-    const lacking = await lackingIn(running, homes, facts)
-    const flaws = [...leftOver, ...lacking, ...(await missingMetrics(running))]
-    return findingOf(facts.length, done, asking, flaws, leftOver.length, lacking.length)
+    const readerViolations = await clusterReaders.stop()
+    reportProgress('Comparing what is stored with an undisturbed ingest')
+    const tableDifferences = await compareWithUndisturbedIngest(running, homes, facts)
+    const violations = [...readerViolations, ...tableDifferences, ...(await missingMetrics(running))]
+    return toResult(
+      facts.length,
+      leaderLosses,
+      clusterReaders,
+      violations,
+      readerViolations.length,
+      tableDifferences.length,
+    )
   } finally {
-    await watch.stop()
+    await commitWatcher.stop()
     await running.down()
     await rm(folder, { recursive: true })
   }
 }
 
-function piecesOf(facts: readonly FactInput[], count: number): FactInput[][] {
+function chunksOf(facts: readonly FactInput[], count: number): FactInput[][] {
   const size = Math.ceil(facts.length / count)
-  return Array.from({ length: count }, (_, piece) => facts.slice(piece * size, (piece + 1) * size))
+  return Array.from({ length: count }, (_, chunk) => facts.slice(chunk * size, (chunk + 1) * size))
 }
 
 /** Loses the leader in the middle of some pieces of the feed, and brings its server back as a replica. */
-async function lost(
+async function loseLeader(
   running: Cluster,
-  watch: CommitWatch,
+  commitWatcher: CommitWatcher,
   feed: string,
-  pieces: readonly FactInput[][],
+  chunks: readonly FactInput[][],
   loss: Loss,
-  say: Say,
-): Promise<Lost> {
+  reportProgress: ReportProgress,
+): Promise<LeaderLoss> {
   // The last piece is not applied before another server leads.
-  const appending = appendSlowly(feed, pieces.slice(0, -1))
+  const appending = appendSlowly(feed, chunks.slice(0, -1))
   // Not at the same place of a batch each time.
-  await wait(Math.random() * pieces.length * pieceMilliseconds)
+  await wait(Math.random() * chunks.length * chunkMilliseconds)
   const leader = await running.leader()
   if (leader === null) throw new Error('No server leads')
-  say(`${loss}: ${leader}`)
+  reportProgress(`${loss}: ${leader}`)
   const at = performance.now()
   await running.lose(leader, loss)
-  watch.reconnect()
-  const leaderAt = await watch.answered()
+  commitWatcher.reconnect()
+  const leaderAt = await commitWatcher.untilPrimaryResponds()
   await appending
-  const { newest } = watch
-  await appendSlowly(feed, pieces.slice(-1))
-  const commitAt = await watch.commitAfter(newest)
-  say(`${loss}: a leader after ${seconds(leaderAt - at)} s, a commit after ${seconds(commitAt - at)} s`)
+  const { newestSeq } = commitWatcher
+  await appendSlowly(feed, chunks.slice(-1))
+  const commitAt = await commitWatcher.untilCommitAfter(newestSeq)
+  reportProgress(`${loss}: a leader after ${seconds(leaderAt - at)} s, a commit after ${seconds(commitAt - at)} s`)
   await running.start(leader)
-  await until(() => running.isWhole(), patienceSeconds, `All servers after ${leader} was lost by ${loss}`)
+  await until(() => running.isWhole(), timeoutSeconds, `All servers after ${leader} was lost by ${loss}`)
   return { loss, at, leaderAt, commitAt }
 }
 
-async function appendSlowly(feed: string, pieces: readonly FactInput[][]): Promise<void> {
-  for (const piece of pieces) {
-    await appendFile(feed, feedText(piece))
-    await wait(pieceMilliseconds)
+async function appendSlowly(feed: string, chunks: readonly FactInput[][]): Promise<void> {
+  for (const chunk of chunks) {
+    await appendFile(feed, feedText(chunk))
+    await wait(chunkMilliseconds)
   }
 }
 
-async function lackingIn(running: Cluster, homes: Homes, facts: readonly FactInput[]): Promise<string[]> {
-  const whole = await (await homes.create()).open()
+async function compareWithUndisturbedIngest(
+  running: Cluster,
+  homes: Homes,
+  facts: readonly FactInput[],
+): Promise<string[]> {
+  const undisturbed = await (await homes.create()).open()
   const stored = await openDatabase({ engine: 'postgresql', url: running.url, connections: 2 })
   try {
-    await apply(whole, facts)
-    return differences(await dumpReadModel(stored), await dumpReadModel(whole))
+    await apply(undisturbed, facts)
+    return differences(await dumpReadModel(stored), await dumpReadModel(undisturbed))
   } finally {
     await stored.close()
-    await whole.close()
+    await undisturbed.close()
   }
 }
 
@@ -148,35 +173,38 @@ async function missingMetrics({ metricsPorts }: Cluster): Promise<string[]> {
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1)
 
-function findingOf(
+function toResult(
   facts: number,
-  done: readonly Lost[],
+  leaderLosses: readonly LeaderLoss[],
   { answers, unanswered, refused, oldestSeconds, slowestMilliseconds }: ClusterReaders,
-  others: readonly string[],
-  wrong: number,
-  lacking: number,
-): Finding {
+  otherViolations: readonly string[],
+  wrongAnswers: number,
+  tableDifferences: number,
+): ProgramResult {
   const isLeaderless = (at: number): boolean =>
-    done.some((one) => at >= one.at && at <= one.leaderAt + followSeconds * 1_000)
-  const untimely = refused.filter(({ from, to }) => !isLeaderless(from) && !isLeaderless(to))
-  const times = (name: 'leaderAt' | 'commitAt'): string => done.map((one) => seconds(one[name] - one.at)).join(' ')
-  const flaws = untimely.map(({ code, gateway }) => `Gateway ${gateway} answered 503 ${code} while a server led`)
-  if (answers === 0) flaws.push('No answer was checked')
+    leaderLosses.some((one) => at >= one.at && at <= one.leaderAt + reconnectSeconds * 1_000)
+  const unexpectedRefusals = refused.filter(({ from, to }) => !isLeaderless(from) && !isLeaderless(to))
+  const times = (name: 'leaderAt' | 'commitAt'): string =>
+    leaderLosses.map((one) => seconds(one[name] - one.at)).join(' ')
+  const violations = unexpectedRefusals.map(
+    ({ code, gateway }) => `Gateway ${gateway} answered 503 ${code} while a server led`,
+  )
+  if (answers === 0) violations.push('No answer was checked')
   return {
-    figures: {
+    measurements: {
       'facts of the feed': facts,
-      'losses of the leader': done.map(({ loss }) => loss).join(' '),
+      'losses of the leader': leaderLosses.map(({ loss }) => loss).join(' '),
       'seconds to a leader': times('leaderAt'),
       'seconds to a commit': times('commitAt'),
-      'tables that differ in the end': lacking,
+      'tables that differ in the end': tableDifferences,
       answers,
       'without an answer after the machine stood still': unanswered,
       'answers 503': refused.length,
-      'answers 503 while a server led': untimely.length,
-      'wrong answers': wrong,
+      'answers 503 while a server led': unexpectedRefusals.length,
+      'wrong answers': wrongAnswers,
       'oldest data of an answer, s': oldestSeconds().toFixed(1),
       'slowest answer, s': seconds(slowestMilliseconds()),
     },
-    flaws: [...others, ...flaws],
+    violations: [...otherViolations, ...violations],
   }
 }

@@ -17,7 +17,7 @@ import {
 } from 'graphql'
 import { ledgerRowGlobalId, positionGlobalId } from '../../src/domain/identity/global-id.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
-import { addresses, anyText, integers, mostly, times } from './values.ts'
+import { anyText, integerTexts, mostlyValid, timestampTexts, vaultAddresses } from './arbitraries.ts'
 
 type Text = fc.Arbitrary<string>
 
@@ -26,33 +26,33 @@ const name = fc.constantFrom('a', 'b', 'ofVault', '_1', '__x', 'onion')
 const directive = fc.constantFrom('@skip(if: false)', '@include(if: true)', '@skip(if: $no)', '@unknown', '@include')
 
 /** Documents that the schema gives: nested, aliased, in fragments; most of them valid, some with something wrong. */
-export function documentsFor(known: readonly string[]): Text {
-  const { selection } = writerFor(known)
+export function documentsFor(knownVaults: readonly string[]): Text {
+  const { selection } = createWriter(knownVaults)
   const query = selection(schema.getQueryType() as GraphQLObjectType, maxLevels)
   const vault = selection(schema.getType('Vault') as GraphQLObjectType, 4)
   return fc.oneof(
     { weight: 8, arbitrary: query },
-    fc.tuple(name, query).map(([called, text]) => `query ${called} ${text}`),
+    fc.tuple(name, query).map(([fieldName, text]) => `query ${fieldName} ${text}`),
     fc.tuple(query, query).map(([one, two]) => `query a ${one} query b ${two}`),
     fc
       .tuple(fc.constantFrom('mutation', 'subscription', 'query query', 'fragment'), query)
-      .map((said) => said.join(' ')),
+      .map((parts) => parts.join(' ')),
     query.map((text) => `query ($no: Boolean! = false) ${text}`),
     query.map((text) => `{ ...whole ... on Query ${text} } fragment whole on Query ${text}`),
     vault.map((text) => `{ vaults(first: 3) { nodes { ...one ...one } } } fragment one on Vault ${text}`),
     vault.map((text) => `{ vaults { nodes ${text} ...round } } fragment round on VaultConnection { ...round }`),
-    heavy,
+    expensiveDocuments,
   )
 }
 
 /** Texts that are costly to read or to check, up to the bounds and beyond. */
-const heavy: Text = fc
+const expensiveDocuments: Text = fc
   .tuple(
     fc.constantFrom('{ strategies { id } }', '{ __typename }', '{ a: __typename }', 'id ', '{', '[', '"""', '"\\u{1}'),
     fc.constantFrom('{ strategies { id ', '{ vaults(after: ', '', '# ', '{ __schema { types { name fields { name '),
     fc.integer({ min: 1, max: 2_500 }),
   )
-  .map(([again, before, times]) => before + again.repeat(times))
+  .map(([repeated, prefix, count]) => prefix + repeated.repeat(count))
 
 interface Writer {
   selection(type: ObjectOrInterface, levels: number): Text
@@ -61,54 +61,54 @@ interface Writer {
 type ObjectOrInterface = GraphQLObjectType | GraphQLInterfaceType
 
 /** Writes what may stand in a document; each part is made once for each type and level. */
-function writerFor(known: readonly string[]): Writer {
-  const made = new Map<string, Text>()
+function createWriter(knownVaults: readonly string[]): Writer {
+  const selections = new Map<string, Text>()
 
   function selection(type: ObjectOrInterface, levels: number): Text {
     const key = `${type.name} ${levels}`
-    const there = made.get(key)
-    if (there !== undefined) return there
+    const existing = selections.get(key)
+    if (existing !== undefined) return existing
     const fields = Object.values(type.getFields()).filter(
       (each) => levels > 1 || !isCompositeType(getNamedType(each.type)),
     )
-    const right = fc.oneof(
+    const valid = fc.oneof(
       fc.constant('__typename'),
       ...fields.map((each) => field(each, levels)),
-      ...conditionsOn(type, levels).map((each) =>
+      ...typeConditions(type, levels).map((each) =>
         selection(each, levels - 1).map((text) => `... on ${each.name} ${text}`),
       ),
     )
-    const wrong = fc.constantFrom('nothing', 'address { id }', '...lost', 'vaults', '__schema { types { name } }')
-    const parts = fc.array(fc.oneof({ weight: 60, arbitrary: right }, { weight: 1, arbitrary: wrong }), {
+    const invalid = fc.constantFrom('nothing', 'address { id }', '...lost', 'vaults', '__schema { types { name } }')
+    const parts = fc.array(fc.oneof({ weight: 60, arbitrary: valid }, { weight: 1, arbitrary: invalid }), {
       minLength: 1,
       maxLength: 4,
     })
     const text = parts.map((all) => `{ ${all.join(' ')} }`)
-    made.set(key, text)
+    selections.set(key, text)
     return text
   }
 
-  function field({ name: called, type, args }: GraphQLField<unknown, unknown>, levels: number): Text {
+  function field({ name: fieldName, type, args }: GraphQLField<unknown, unknown>, levels: number): Text {
     const inner = getNamedType(type)
     return fc
       .tuple(
-        rarely(
+        oneIn(
           name.map((alias) => `${alias}: `),
           8,
         ),
         argumentsOf(args),
-        rarely(directive, 30),
+        oneIn(directive, 30),
         isObjectType(inner) || isInterfaceType(inner) ? selection(inner, levels - 1) : fc.constant(''),
       )
-      .map(([alias, given, directed, selected]) => `${alias}${called}${given} ${directed} ${selected}`)
+      .map(([alias, argumentText, directed, selected]) => `${alias}${fieldName}${argumentText} ${directed} ${selected}`)
   }
 
   function argumentsOf(args: readonly GraphQLArgument[]): Text {
-    const given = args.map((each) => {
+    const argumentText = args.map((each) => {
       const text = valueOf(each.type, each.name).map((value) => `${each.name}: ${value}`)
-      return isNonNullType(each.type) && each.defaultValue === undefined ? often(text) : rarely(text, 2)
+      return isNonNullType(each.type) && each.defaultValue === undefined ? usually(text) : oneIn(text, 2)
     })
-    return fc.tuple(...given).map((texts) => {
+    return fc.tuple(...argumentText).map((texts) => {
       const all = texts.filter((text) => text !== '')
       return all.length === 0 ? '' : `(${all.join(', ')})`
     })
@@ -116,40 +116,44 @@ function writerFor(known: readonly string[]): Writer {
 
   function valueOf(type: GraphQLInputType, of: string): Text {
     const inner = getNullableType(type)
-    return mostly(
-      rightValue(inner, of),
+    return mostlyValid(
+      validValue(inner, of),
       fc.constantFrom('null', '$lost', '""', '{}', '[]', '-1', '1e400', 'X', '[[1]]'),
     )
   }
 
-  function rightValue(type: GraphQLInputType, of: string): Text {
+  function validValue(type: GraphQLInputType, of: string): Text {
     if (isListType(type))
       return fc.array(valueOf(type.ofType, of), { maxLength: 3 }).map((all) => `[${all.join(', ')}]`)
     if (isEnumType(type)) return fc.constantFrom(...type.getValues().map((value) => value.name))
     if (isInputObjectType(type)) return inputObject(Object.values(type.getFields()))
     const { name: scalar } = getNamedType(type)
-    if (scalar === 'Address') return addresses(known).map(quoted)
+    if (scalar === 'Address') return vaultAddresses(knownVaults).map(quoted)
     if (scalar === 'ID') return ids.map(quoted)
-    return scalar === 'Int' ? integers.map(bare) : scalar === 'UnixTime' ? times.map(bare) : words.map(quoted)
+    return scalar === 'Int'
+      ? integerTexts.map(numberOrString)
+      : scalar === 'UnixTime'
+        ? timestampTexts.map(numberOrString)
+        : stringValues.map(quoted)
   }
 
-  const ofVault = addresses(known)
+  const ofVault = vaultAddresses(knownVaults)
   const ids = fc.oneof(
     ofVault,
     fc.tuple(ofVault, fc.oneof(fc.constantFrom('first', 'out', ''), anyText)).map((key) => positionGlobalId(...key)),
     fc.tuple(ofVault, anyHash, fc.integer({ min: -1, max: 3 })).map((key) => ledgerRowGlobalId(...key)),
-    words,
+    stringValues,
   )
 
   /** Types whose fields may be asked for in a fragment on a type: of an interface, those that implement it, else its own. */
-  function conditionsOn(type: ObjectOrInterface, levels: number): readonly ObjectOrInterface[] {
+  function typeConditions(type: ObjectOrInterface, levels: number): readonly ObjectOrInterface[] {
     if (levels <= 1) return []
     return isInterfaceType(type) ? schema.getPossibleTypes(type) : type.getInterfaces()
   }
 
   function inputObject(fields: readonly { readonly name: string; readonly type: GraphQLInputType }[]): Text {
     const parts = fields.map(({ name: key, type }) =>
-      rarely(
+      oneIn(
         valueOf(type, key).map((value) => `${key}: ${value}`),
         2,
       ),
@@ -160,18 +164,18 @@ function writerFor(known: readonly string[]): Writer {
   return { selection }
 }
 
-const words = fc.oneof(fc.constantFrom('seasoned', 'fresh', 'eth-core', 'WETH', 'uniswap-v3', 'WzFd'), anyText)
+const stringValues = fc.oneof(fc.constantFrom('seasoned', 'fresh', 'eth-core', 'WETH', 'uniswap-v3', 'WzFd'), anyText)
 
 const anyHash = fc
   .string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 })
   .map((digits) => `0x${digits}`)
 
 /** A text once in so many times, else none. */
-function rarely(text: Text, times: number): Text {
-  return fc.oneof({ weight: 1, arbitrary: text }, { weight: times - 1, arbitrary: fc.constant('') })
+function oneIn(text: Text, count: number): Text {
+  return fc.oneof({ weight: 1, arbitrary: text }, { weight: count - 1, arbitrary: fc.constant('') })
 }
 
-function often(text: Text): Text {
+function usually(text: Text): Text {
   return fc.oneof({ weight: 20, arbitrary: text }, { weight: 1, arbitrary: fc.constant('') })
 }
 
@@ -180,6 +184,6 @@ function quoted(text: string): string {
 }
 
 /** A number as it is, and anything else as a string, so that the rest of the document can still be read. */
-function bare(text: string): string {
+function numberOrString(text: string): string {
   return /^-?\d+(\.\d+)?$/.test(text) ? text : quoted(text)
 }

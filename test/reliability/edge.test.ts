@@ -10,23 +10,23 @@ import { serverOf } from '../support/server.ts'
 import { addressOf, apply, deposit, midnight, opened, strategy } from '../support/world.ts'
 import { edge } from './edge.ts'
 import { noNginx, startNginx } from './nginx.ts'
-import { silent } from './show.ts'
+import { ignoreProgress } from './program-result.ts'
 
 const homes = prepareHomes()
 
 test.skipIf(noNginx !== null)(
   `nginx answers most requests, with no older data than it may, and all while the gateway is away${noNginx === null ? '' : ` (${noNginx})`}`,
   async () => {
-    const { figures, flaws } = await edge({
+    const { measurements, violations } = await edge({
       homes,
       vaults: 3,
       edgeSeconds: 3,
       seconds: 6,
-      say: silent,
+      reportProgress: ignoreProgress,
     })
-    expect(flaws).toEqual([])
+    expect(violations).toEqual([])
     // Were nothing committed meanwhile, no answer could be old.
-    expect(figures['commits meanwhile']).toBeGreaterThan(0)
+    expect(measurements['commits meanwhile']).toBeGreaterThan(0)
   },
 )
 

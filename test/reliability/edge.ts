@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ChangeListener } from '../../src/database/commits/change-listener.ts'
 import { notifyAll } from '../../src/cli/gateway.ts'
+import type { ChangeListener } from '../../src/database/commits/change-listener.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { createResponseCache } from '../../src/http/cache/response-cache.ts'
 import { gatewayOn } from '../support/gateway.ts'
-import type { FactInput } from '../../src/feed/fact/fact.ts'
 import type { Homes } from '../support/home.ts'
 import { serverOf } from '../support/server.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../support/world.ts'
 import { startNginx } from './nginx.ts'
-import type { Finding, Say } from './show.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 const clients = 8
 const encodings = ['br', 'gzip, deflate, br', 'gzip', 'identity']
 /** One in so many requests demands the newest version, which an edge does not have. */
-const demandEvery = 100
+const minVersionEvery = 100
 const query = 'query Vault($address: Address!) { vault(address: $address) { valueUsd positions { id } updatedAt } }'
 const persistedQuery = { version: 1, sha256Hash: createHash('sha256').update(query).digest('hex') }
 /** Pause between two marks. */
@@ -26,10 +26,10 @@ interface EdgeOptions {
   readonly edgeSeconds: number
   /** Time of the load. */
   readonly seconds: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
-interface Told {
+interface EdgeResponse {
   readonly status: number
   /** Whether nginx had the answer, and in what condition. */
   readonly cacheStatus: string
@@ -43,7 +43,13 @@ interface Told {
  * Asks a gateway through nginx, while vaults are marked: how many requests reach the gateway, how old answers are, and
  * whether they are served while the gateway is away.
  */
-export async function edge({ homes, vaults, edgeSeconds, seconds, say }: EdgeOptions): Promise<Finding> {
+export async function edge({
+  homes,
+  vaults,
+  edgeSeconds,
+  seconds,
+  reportProgress,
+}: EdgeOptions): Promise<ProgramResult> {
   const home = await homes.create()
   const database = await home.open()
   const addresses = Array.from({ length: vaults }, (_, each) => addressOf(each + 1))
@@ -51,53 +57,54 @@ export async function edge({ homes, vaults, edgeSeconds, seconds, say }: EdgeOpt
     strategy('calm'),
     ...addresses.flatMap((vault) => [opened(vault, 'calm'), deposit(vault, midnight, '1000')]),
   ])
-  const history = new History()
+  const commitTimes = new CommitTimes()
   const cache = createResponseCache(32_000_000)
   const versions = new DataVersions()
   const { app } = gatewayOn(database, { cache, versions, edgeSeconds })
-  const stopListening = await database.listen(both(notifyAll(cache, versions, app.live), history))
+  const stopListening = await database.listen(notifyBoth(notifyAll(cache, versions, app.live), commitTimes))
   await versions.waitUntil(() => versions.currentState().version !== null, 10_000)
   let server = await serverOf(app)
   const nginx = await startNginx(server.port)
-  const flaws: string[] = []
+  const violations: string[] = []
   try {
-    const ask = asking(nginx.origin)
-    await ask.persist()
-    const asked = requestsOf(addresses)
-    const load = loadOf(ask, asked, history, edgeSeconds)
-    const begunAt = performance.now()
-    const loading = load.run(seconds, say)
-    const marked = await markWhile(loading, addresses, (fact) => apply(database, [fact]))
-    const told = await loading
-    flaws.push(...load.flaws)
-    const reached = new Set(told.map(({ id }) => id)).size
+    const edgeClient = createEdgeClient(nginx.origin)
+    await edgeClient.persist()
+    const paths = loadPaths(addresses)
+    const load = createLoad(edgeClient, paths, commitTimes, edgeSeconds)
+    const startedAt = performance.now()
+    const loading = load.run(seconds, reportProgress)
+    const marks = await markWhile(loading, addresses, (fact) => apply(database, [fact]))
+    const responses = await loading
+    violations.push(...load.violations)
+    const reached = new Set(responses.map(({ id }) => id)).size
     // One for each stored answer while it is fresh, by a clock of whole seconds, and those that demand a version.
-    const periods = 1 + (performance.now() - begunAt) / 1_000 / (edgeSeconds - 1)
-    const most = asked.length * encodings.length * periods + told.length / demandEvery
-    if (reached > most) flaws.push(`${reached} of ${told.length} requests reached the gateway`)
-    await Promise.all(asked.map((path) => ask.get(path, encodings[0] ?? '')))
-    say('The gateway is away')
+    const periods = 1 + (performance.now() - startedAt) / 1_000 / (edgeSeconds - 1)
+    const maxReached = paths.length * encodings.length * periods + responses.length / minVersionEvery
+    if (reached > maxReached) violations.push(`${reached} of ${responses.length} requests reached the gateway`)
+    await Promise.all(paths.map((path) => edgeClient.get(path, encodings[0] ?? '')))
+    reportProgress('The gateway is away')
     await server.close()
     await wait(edgeSeconds * 1_000)
-    const stale = await Promise.all(asked.map((path) => ask.get(path, encodings[0] ?? '')))
+    const stale = await Promise.all(paths.map((path) => edgeClient.get(path, encodings[0] ?? '')))
     const unserved = stale.filter(({ status, cacheStatus }) => status !== 200 || cacheStatus !== 'STALE')
     if (unserved.length > 0)
-      flaws.push(`${unserved.length} of ${stale.length} are not served while the gateway is away`)
+      violations.push(`${unserved.length} of ${stale.length} are not served while the gateway is away`)
     server = await serverOf(app, {}, { port: server.port })
-    const again = await Promise.all(asked.map((path) => ask.get(path, encodings[0] ?? '')))
-    const old = again.filter(({ status, seq }) => status !== 200 || seq < history.newest)
-    if (old.length > 0) flaws.push(`${old.length} of ${again.length} are not new when the gateway is back`)
+    const afterRestart = await Promise.all(paths.map((path) => edgeClient.get(path, encodings[0] ?? '')))
+    const outdated = afterRestart.filter(({ status, seq }) => status !== 200 || seq < commitTimes.newestSeq)
+    if (outdated.length > 0)
+      violations.push(`${outdated.length} of ${afterRestart.length} are not new when the gateway is back`)
     return {
-      figures: {
-        requests: told.length,
-        'different requests': asked.length,
+      measurements: {
+        requests: responses.length,
+        'different requests': paths.length,
         'that reached the gateway': reached,
-        'share that did not': Number((1 - reached / told.length).toFixed(4)),
+        'share that did not': Number((1 - reached / responses.length).toFixed(4)),
         ...load.ages(),
-        'commits meanwhile': marked,
+        'commits meanwhile': marks,
         'answers while the gateway was away': stale.length,
       },
-      flaws,
+      violations,
     }
   } finally {
     await nginx.remove()
@@ -108,11 +115,11 @@ export async function edge({ homes, vaults, edgeSeconds, seconds, say }: EdgeOpt
 }
 
 /** When each commit was heard of, in milliseconds. */
-class History {
+class CommitTimes {
   readonly #at: number[] = []
   newestVersion = ''
 
-  get newest(): number {
+  get newestSeq(): number {
     return this.#at.length - 1
   }
 
@@ -123,7 +130,7 @@ class History {
   }
 
   /** Age of an answer at a time: since when a later version was known. */
-  ageOf(seq: number, at: number): number {
+  ageMilliseconds(seq: number, at: number): number {
     return Math.max(0, at - (this.#at[seq + 1] ?? at))
   }
 }
@@ -146,18 +153,18 @@ async function markWhile(
   return marks
 }
 
-function both(first: ChangeListener, history: History): ChangeListener {
+function notifyBoth(first: ChangeListener, commitTimes: CommitTimes): ChangeListener {
   return {
     ...first,
     committed: (commit) => {
       first.committed(commit)
-      history.committed(commit)
+      commitTimes.committed(commit)
     },
   }
 }
 
 /** Paths of the load, REST and persisted GraphQL, where lists are asked for as CSV too. */
-function requestsOf(addresses: readonly string[]): string[] {
+function loadPaths(addresses: readonly string[]): string[] {
   const extensions = encodeURIComponent(JSON.stringify({ persistedQuery }))
   const graphql = (address: string): string =>
     `/graphql?variables=${encodeURIComponent(JSON.stringify({ address }))}&extensions=${extensions}`
@@ -171,18 +178,22 @@ function requestsOf(addresses: readonly string[]): string[] {
   ]
 }
 
-function asking(origin: string) {
-  async function get(path: string, encoding: string, headers: Readonly<Record<string, string>> = {}): Promise<Told> {
+function createEdgeClient(origin: string) {
+  async function get(
+    path: string,
+    encoding: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<EdgeResponse> {
     const accept = path.startsWith('/graphql') ? 'application/graphql-response+json' : '*/*'
     const response = await fetch(origin + path, { headers: { accept, 'accept-encoding': encoding, ...headers } })
     await response.arrayBuffer()
-    const told = (name: string): string => response.headers.get(name) ?? ''
+    const responses = (name: string): string => response.headers.get(name) ?? ''
     return {
       status: response.status,
-      cacheStatus: told('x-cache-status'),
-      id: told('x-request-id'),
-      seq: Number.parseInt(told('data-version')),
-      dataAgeSeconds: Number(told('data-age')),
+      cacheStatus: responses('x-cache-status'),
+      id: responses('x-request-id'),
+      seq: Number.parseInt(responses('data-version')),
+      dataAgeSeconds: Number(responses('data-age')),
     }
   }
 
@@ -195,47 +206,59 @@ function asking(origin: string) {
   return { get, persist }
 }
 
-function loadOf(ask: ReturnType<typeof asking>, asked: readonly string[], history: History, edgeSeconds: number) {
-  const flaws: string[] = []
+function createLoad(
+  edgeClient: ReturnType<typeof createEdgeClient>,
+  paths: readonly string[],
+  commitTimes: CommitTimes,
+  edgeSeconds: number,
+) {
+  const violations: string[] = []
   let oldest = 0
   let count = 0
   let slowest = 0
 
   /** An answer is on its way to nginx before its seconds begin. */
   function checkAges(): void {
-    if (oldest > edgeSeconds + slowest) flaws.push(`an answer was ${oldest.toFixed(2)} s old`)
+    if (oldest > edgeSeconds + slowest) violations.push(`an answer was ${oldest.toFixed(2)} s old`)
   }
 
-  function check(path: string, at: number, told: Told, demanded: number): void {
-    const age = history.ageOf(told.seq, at) / 1_000 - told.dataAgeSeconds
+  function check(path: string, at: number, responses: EdgeResponse, demanded: number): void {
+    const age = commitTimes.ageMilliseconds(responses.seq, at) / 1_000 - responses.dataAgeSeconds
     oldest = Math.max(oldest, age)
-    if (told.status !== 200) flaws.push(`${path} is ${told.status}, ${told.cacheStatus}`)
-    if (told.seq < demanded) flaws.push(`${path} is of ${told.seq}, where ${demanded} was demanded`)
+    if (responses.status !== 200) violations.push(`${path} is ${responses.status}, ${responses.cacheStatus}`)
+    if (responses.seq < demanded) violations.push(`${path} is of ${responses.seq}, where ${demanded} was demanded`)
   }
 
-  async function client(number: number, until: number, told: Told[], say: Say): Promise<void> {
+  async function client(
+    number: number,
+    until: number,
+    responses: EdgeResponse[],
+    reportProgress: ReportProgress,
+  ): Promise<void> {
     while (performance.now() < until) {
       // Few paths are asked for often, and many seldom.
-      const path = asked[Math.floor(Math.random() ** 2 * asked.length)] ?? ''
-      const isDemand = ++count % demandEvery === 0
-      const demanded = isDemand ? { 'min-data-version': history.newestVersion } : null
+      const path = paths[Math.floor(Math.random() ** 2 * paths.length)] ?? ''
+      const isDemanding = ++count % minVersionEvery === 0
+      const demanded = isDemanding ? { 'min-data-version': commitTimes.newestVersion } : null
       const at = performance.now()
-      const answer = await ask.get(path, encodings[number % encodings.length] ?? '', demanded ?? {})
+      const answer = await edgeClient.get(path, encodings[number % encodings.length] ?? '', demanded ?? {})
       if (answer.cacheStatus !== 'HIT') slowest = Math.max(slowest, (performance.now() - at) / 1_000)
       check(path, at, answer, Number.parseInt(demanded?.['min-data-version'] ?? '0'))
-      told.push(answer)
-      if (count % 1_000 === 0) say(`${count} requests`)
+      responses.push(answer)
+      if (count % 1_000 === 0) reportProgress(`${count} requests`)
     }
   }
 
   return {
-    flaws,
-    async run(seconds: number, say: Say): Promise<Told[]> {
-      const told: Told[] = []
+    violations,
+    async run(seconds: number, reportProgress: ReportProgress): Promise<EdgeResponse[]> {
+      const responses: EdgeResponse[] = []
       const until = performance.now() + seconds * 1_000
-      await Promise.all(Array.from({ length: clients }, (_, number) => client(number, until, told, say)))
+      await Promise.all(
+        Array.from({ length: clients }, (_, number) => client(number, until, responses, reportProgress)),
+      )
       checkAges()
-      return told
+      return responses
     },
     ages: () => ({
       'oldest, s': Number(oldest.toFixed(2)),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { postgresUrl } from '../support/database.ts'
 import { noOwnPostgreSql } from '../support/own-postgresql.ts'
 import { failover } from './failover.ts'
-import { silent } from './show.ts'
+import { ignoreProgress } from './program-result.ts'
 
 const failovers = 2
 
@@ -10,9 +10,9 @@ const failovers = 2
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
   `the primary is killed under a feed ${failovers} times, and a standby that lags is promoted: nothing is lost`,
   async () => {
-    const { figures, flaws } = await failover({ failovers, points: 30_000, say: silent })
-    expect(flaws).toEqual([])
-    expect(figures['file: failovers']).toBe(failovers)
+    const { measurements, violations } = await failover({ failovers, points: 30_000, reportProgress: ignoreProgress })
+    expect(violations).toEqual([])
+    expect(measurements['file: failovers']).toBe(failovers)
   },
   300_000,
 )

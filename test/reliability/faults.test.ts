@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { postgresUrl } from '../support/database.ts'
 import { noOwnPostgreSql } from '../support/own-postgresql.ts'
 import { faults } from './faults.ts'
-import { silent } from './show.ts'
+import { ignoreProgress } from './program-result.ts'
 
 const times = 3
 
@@ -10,10 +10,15 @@ const times = 3
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
   `PostgreSQL goes away ${times} times, in three ways: answers are right or a 503, and nothing is lost`,
   async () => {
-    const { figures, flaws } = await faults({ faults: times, frozenSeconds: 2, jobs: 4, say: silent })
-    expect(flaws).toEqual([])
-    expect(figures['answers of the feeds']).toBeGreaterThan(0)
-    expect(figures['answers 503']).toBeGreaterThan(0)
+    const { measurements, violations } = await faults({
+      faults: times,
+      frozenSeconds: 2,
+      jobs: 4,
+      reportProgress: ignoreProgress,
+    })
+    expect(violations).toEqual([])
+    expect(measurements['answers of the feeds']).toBeGreaterThan(0)
+    expect(measurements['answers 503']).toBeGreaterThan(0)
   },
   300_000,
 )

@@ -9,22 +9,22 @@ import { type Home, openHomes } from '../support/home.ts'
 import { type OwnPostgreSql, startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { startProcess } from '../support/process.ts'
 import { apply } from '../support/world.ts'
-import { isCaughtUp } from './caught-up.ts'
-import { clientOf } from './client.ts'
+import { waitUntilCaughtUp } from './catch-up.ts'
+import { createClient } from './client.ts'
+import { FeedHistory } from './feed-history.ts'
 import { type GatewayProcess, startGateway } from './gateway.ts'
-import { growingWorld, pour } from './growing.ts'
-import { History } from './history.ts'
+import { growingWorld, writeGradually } from './growing-world.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
 import { startReaders } from './readers.ts'
-import type { Finding, Say } from './show.ts'
 
 /** How the server goes away, in turn. */
-const ways = ['fast', 'immediate', 'frozen', 'immediate', 'fast'] as const
+const faultKinds = ['fast', 'immediate', 'frozen', 'immediate', 'fast'] as const
 const readers = 8
 const upSeconds = 2
 const downSeconds = 2
-const patienceSeconds = 30
+const timeoutSeconds = 30
 /** The gateway's own deadline, and what a busy machine may add to it. */
-const maxMilliseconds = 12_000
+const maxResponseMilliseconds = 12_000
 
 interface FaultsOptions {
   readonly faults: number
@@ -32,27 +32,27 @@ interface FaultsOptions {
   readonly frozenSeconds: number
   /** Writers of the ingest. */
   readonly jobs?: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
 /**
  * Takes PostgreSQL away and brings it back, while a gateway follows a feed, an ingest applies another, and readers hold
  * each answer to what the feeds say.
  */
-export async function faults(options: FaultsOptions): Promise<Finding> {
+export async function faults(options: FaultsOptions): Promise<ProgramResult> {
   const server = await startOwnPostgreSql()
   try {
     const homes = await openHomes(server.url)
     try {
       const home = await homes.create()
-      const finding = await underFaults(options, server, home, homes.folder)
-      const unharmed = await homes.create()
+      const result = await underFaults(options, server, home, homes.folder)
+      const undisturbed = await homes.create()
       const { catalogue, feeds } = worldOf(options)
-      await applyTo(unharmed, [...catalogue, ...feeds[0], ...feeds[1]])
-      const lost = differences(await dumpOf(home), await dumpOf(unharmed))
+      await applyTo(undisturbed, [...catalogue, ...feeds[0], ...feeds[1]])
+      const tableDifferences = differences(await dumpOf(home), await dumpOf(undisturbed))
       return {
-        figures: { ...finding.figures, 'tables that differ in the end': lost.length },
-        flaws: [...finding.flaws, ...lost],
+        measurements: { ...result.measurements, 'tables that differ in the end': tableDifferences.length },
+        violations: [...result.violations, ...tableDifferences],
       }
     } finally {
       await homes.remove()
@@ -63,12 +63,12 @@ export async function faults(options: FaultsOptions): Promise<Finding> {
 }
 
 function secondsOf({ faults, frozenSeconds }: FaultsOptions): number {
-  const down = Array.from({ length: faults }, (_, at) => (wayOf(at) === 'frozen' ? frozenSeconds : downSeconds))
+  const down = Array.from({ length: faults }, (_, at) => (faultKindAt(at) === 'frozen' ? frozenSeconds : downSeconds))
   return down.reduce((sum, seconds) => sum + seconds + 2 * upSeconds, upSeconds)
 }
 
-function wayOf(at: number): (typeof ways)[number] {
-  return ways[at % ways.length] ?? 'fast'
+function faultKindAt(at: number): (typeof faultKinds)[number] {
+  return faultKinds[at % faultKinds.length] ?? 'fast'
 }
 
 /** Some hundred facts a second. */
@@ -81,79 +81,79 @@ async function underFaults(
   server: OwnPostgreSql,
   home: Home,
   folder: string,
-): Promise<Finding> {
+): Promise<ProgramResult> {
   const { catalogue, feeds } = worldOf(options)
   await applyTo(home, catalogue)
-  await forgetFeeds(home)
+  await deleteFeedPositions(home)
   const texts = feeds.map(feedText) as [string, string]
   const feed = path.join(folder, 'followed.ndjson')
   await writeFile(feed, '')
   const gateway = await startGateway(['--feed', feed], home.env)
   const ingest = startProcess(['ingest', '-', '--jobs', String(options.jobs ?? 1)], home.env)
-  const history = new History(feeds.flat())
-  const reading = startReaders(gateway.port, history, readers, true)
-  const poured = Promise.all([
-    pour(texts[0], secondsOf(options), (part) => appendFile(feed, part)),
-    pour(texts[1], secondsOf(options), (part) => ingest.input.write(part)),
+  const history = new FeedHistory(feeds.flat())
+  const readerRun = startReaders(gateway.port, history, readers, true)
+  const writing = Promise.all([
+    writeGradually(texts[0], secondsOf(options), (part) => appendFile(feed, part)),
+    writeGradually(texts[1], secondsOf(options), (part) => ingest.input.write(part)),
   ])
-  await areBegun(home)
-  const flaws = await takeAway(options, server, gateway)
-  await poured
+  await waitUntilStarted(home)
+  const violations = await injectFaults(options, server, gateway)
+  await writing
   ingest.input.end()
   const { status, stderr } = await ingest.ended
-  if (status !== 0) flaws.push(`The ingest ended with ${String(status)}: ${stderr}`)
-  flaws.push(...(await isFollowed(home, feed, Buffer.byteLength(texts[0]))))
-  await reading.stop()
-  flaws.push(...(await isCaughtUp(gateway.port, history)))
+  if (status !== 0) violations.push(`The ingest ended with ${String(status)}: ${stderr}`)
+  violations.push(...(await waitUntilApplied(home, feed, Buffer.byteLength(texts[0]))))
+  await readerRun.stop()
+  violations.push(...(await waitUntilCaughtUp(gateway.port, history)))
   const outcome = await gateway.stop()
-  if (outcome.status !== 0) flaws.push(`The gateway ended with ${String(outcome.status)}: ${outcome.stderr}`)
-  const { load } = reading
-  if (load.slowestMilliseconds > maxMilliseconds)
-    flaws.push(`An answer took ${Math.round(load.slowestMilliseconds)} ms`)
-  const figures = {
+  if (outcome.status !== 0) violations.push(`The gateway ended with ${String(outcome.status)}: ${outcome.stderr}`)
+  const { result } = readerRun
+  if (result.slowestMilliseconds > maxResponseMilliseconds)
+    violations.push(`An answer took ${Math.round(result.slowestMilliseconds)} ms`)
+  const measurements = {
     'times that PostgreSQL went away': options.faults,
     'facts applied meanwhile': feeds.flat().length,
-    'answers of the feeds': load.answers.right,
-    'answers 503': load.answers.away,
-    'answers 404 before the vault was there': load.answers['not there yet'],
-    'wrong answers': load.flaws.length,
-    'slowest answer, ms': Math.round(load.slowestMilliseconds),
+    'answers of the feeds': result.answers.valid,
+    'answers 503': result.answers.unavailable,
+    'answers 404 before the vault was there': result.answers.notFound,
+    'wrong answers': result.violations.length,
+    'slowest answer, ms': Math.round(result.slowestMilliseconds),
   }
-  return { figures, flaws: [...flaws, ...load.flaws] }
+  return { measurements, violations: [...violations, ...result.violations] }
 }
 
 /** Takes the server away so many times, and looks whether `/ready` turns and comes back. */
-async function takeAway(
-  { faults, frozenSeconds, say }: FaultsOptions,
+async function injectFaults(
+  { faults, frozenSeconds, reportProgress }: FaultsOptions,
   server: OwnPostgreSql,
   gateway: GatewayProcess,
 ): Promise<string[]> {
-  const flaws: string[] = []
+  const violations: string[] = []
   for (let at = 0; at < faults; at++) {
-    const way = wayOf(at)
-    say(`${at + 1} of ${faults}: ${way}`)
+    const faultKind = faultKindAt(at)
+    reportProgress(`${at + 1} of ${faults}: ${faultKind}`)
     await wait(upSeconds * 1000)
-    if (way === 'frozen') server.freeze()
-    else await server.stop(way)
-    const turned = await becomes(gateway.port, 503)
-    await wait((way === 'frozen' ? frozenSeconds : downSeconds) * 1000)
-    if (way === 'frozen') server.thaw()
+    if (faultKind === 'frozen') server.freeze()
+    else await server.stop(faultKind)
+    const becameUnready = await waitForReadyStatus(gateway.port, 503)
+    await wait((faultKind === 'frozen' ? frozenSeconds : downSeconds) * 1000)
+    if (faultKind === 'frozen') server.thaw()
     else await server.start()
-    const returned = await becomes(gateway.port, 200)
-    if (!turned) flaws.push(`/ready did not turn when PostgreSQL was ${way}`)
-    if (!returned) flaws.push(`/ready did not come back after PostgreSQL was ${way}`)
+    const becameReady = await waitForReadyStatus(gateway.port, 200)
+    if (!becameUnready) violations.push(`/ready did not turn when PostgreSQL was ${faultKind}`)
+    if (!becameReady) violations.push(`/ready did not come back after PostgreSQL was ${faultKind}`)
   }
   await wait(upSeconds * 1000)
-  return flaws
+  return violations
 }
 
 /** Whether `/ready` comes to answer so. */
-async function becomes(port: number, status: number): Promise<boolean> {
-  const client = clientOf(port, 1)
-  const until = performance.now() + patienceSeconds * 1000
+async function waitForReadyStatus(port: number, status: number): Promise<boolean> {
+  const client = createClient(port, 1)
+  const deadline = performance.now() + timeoutSeconds * 1000
   try {
-    while (performance.now() < until) {
-      if ((await client.ask({ method: 'GET', target: '/ready' })).status === status) return true
+    while (performance.now() < deadline) {
+      if ((await client.send({ method: 'GET', target: '/ready' })).status === status) return true
       await wait(50)
     }
     return false
@@ -163,7 +163,7 @@ async function becomes(port: number, status: number): Promise<boolean> {
 }
 
 /** The catalogue came by standard input, as what is ingested will: without its position each of the two begins anew. */
-async function forgetFeeds(home: Home): Promise<void> {
+async function deleteFeedPositions(home: Home): Promise<void> {
   const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
   await client.connect()
   await client.query('delete from feed')
@@ -171,7 +171,7 @@ async function forgetFeeds(home: Home): Promise<void> {
 }
 
 /** Waits until both feeds have a committed position: an ingest that can't even begin says so, and ends. */
-async function areBegun(home: Home): Promise<void> {
+async function waitUntilStarted(home: Home): Promise<void> {
   const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
   await client.connect()
   while ((await client.query('select from feed')).rowCount !== 2) await wait(50)
@@ -179,12 +179,12 @@ async function areBegun(home: Home): Promise<void> {
 }
 
 /** Waits until the followed feed is applied to its end. */
-async function isFollowed(home: Home, feed: string, bytes: number): Promise<string[]> {
+async function waitUntilApplied(home: Home, feed: string, bytes: number): Promise<string[]> {
   const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
   await client.connect()
-  const until = performance.now() + patienceSeconds * 1000
+  const deadline = performance.now() + timeoutSeconds * 1000
   let applied = 0
-  while (applied < bytes && performance.now() < until) {
+  while (applied < bytes && performance.now() < deadline) {
     const { rows } = await client.query<{ byte: string }>('select byte from feed where name = $1', [feed])
     applied = Number(rows[0]?.byte ?? 0)
     await wait(100)

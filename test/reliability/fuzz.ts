@@ -5,124 +5,129 @@ import { everything, vaultThatIs } from '../support/everything.ts'
 import type { Homes } from '../support/home.ts'
 import { rawConnection } from '../support/raw.ts'
 import { apply, midnight } from '../support/world.ts'
-import { type Answered, type Asked, type Client, clientOf, eachOf } from './client.ts'
-import { failuresIn, type GatewayProcess, type Reading, startGateway } from './gateway.ts'
-import { malformed } from './malformed.ts'
+import { type Client, createClient, forEachConcurrently, type HttpRequest, type TimedResponse } from './client.ts'
+import { errorLogLines, type GatewayProcess, type ResourceUsage, startGateway } from './gateway.ts'
+import { malformedHttp } from './malformed-http.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
 import { requestsFor } from './requests.ts'
-import type { Finding, Say } from './show.ts'
 
 const origin = 'http://gateway.test'
-const atOnce = 16
-const batch = 500
+const concurrency = 16
+const batchSize = 500
 const deadlineSeconds = 10
 /** A share of the requests after which caches are filled and code is compiled. */
-const warmUp = 0.2
+const warmUpShare = 0.2
 /** A cache that is full after the warm-up: what grows then is held for good. */
 const smallCache = { CACHE_MEGABYTES: '2' }
 /** As many requests as it takes to fill the caches; fewer say nothing of what is held for good. */
-const tellingRequests = 20_000
+const minRequestsForHeapCheck = 20_000
 const maxGrowth = 1.2
-const maxShown = 1_000
+const maxDescriptionLength = 1_000
 
 interface FuzzOptions {
   readonly homes: Homes
   readonly requests: number
   readonly seed: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
 /** Input of the fuzzer: an HTTP request, or bytes that may be none. */
-type Sent = Asked | { readonly bytes: string }
+type FuzzInput = HttpRequest | { readonly bytes: string }
 
 /** Sends a gateway any requests at all, and looks at each answer, at its log and at what it holds in the end. */
-export async function fuzz({ homes, requests, seed, say }: FuzzOptions): Promise<Finding> {
+export async function fuzz({ homes, requests, seed, reportProgress }: FuzzOptions): Promise<ProgramResult> {
   const home = await homes.create()
   const database = await home.open()
   await apply(database, everything)
   await apply(database, demoFacts(midnight))
   await database.close()
   const gateway = await startGateway([], { ...home.env, ...smallCache })
-  const round = new Round(gateway.port)
-  await loadPage(gateway.port)
-  let warm: Reading | undefined
-  for (let sent = 0; sent < requests; sent += batch) {
-    if (warm === undefined && sent >= requests * warmUp) warm = await gateway.read()
-    await round.send(fc.sample(anything, { numRuns: Math.min(batch, requests - sent), seed: seed + sent }))
-    say(`${round.sent} requests, ${round.flaws.length} flaws`)
+  const session = new FuzzSession(gateway.port)
+  await loadGraphiqlPage(gateway.port)
+  let usageAfterWarmUp: ResourceUsage | undefined
+  for (let sent = 0; sent < requests; sent += batchSize) {
+    if (usageAfterWarmUp === undefined && sent >= requests * warmUpShare) usageAfterWarmUp = await gateway.read()
+    await session.send(fc.sample(anyInput, { numRuns: Math.min(batchSize, requests - sent), seed: seed + sent }))
+    reportProgress(`${session.sent} requests, ${session.violations.length} flaws`)
   }
-  round.close()
-  return findingOf(round, gateway, warm ?? (await gateway.read()), seed)
+  session.close()
+  return toResult(session, gateway, usageAfterWarmUp ?? (await gateway.read()), seed)
 }
 
 /** GraphiQL's page takes its memory when it is first asked for, which may be late. */
-async function loadPage(port: number): Promise<void> {
-  const client = clientOf(port, 1)
-  const { status } = await client.ask({ method: 'GET', target: '/graphql', headers: { accept: 'text/html' } })
+async function loadGraphiqlPage(port: number): Promise<void> {
+  const client = createClient(port, 1)
+  const { status } = await client.send({ method: 'GET', target: '/graphql', headers: { accept: 'text/html' } })
   client.close()
   if (status !== 200) throw new Error(`GraphiQL's page is answered ${status}`)
 }
 
-async function findingOf(round: Round, gateway: GatewayProcess, warm: Reading, seed: number): Promise<Finding> {
-  const end = await gateway.read()
+async function toResult(
+  session: FuzzSession,
+  gateway: GatewayProcess,
+  usageAfterWarmUp: ResourceUsage,
+  seed: number,
+): Promise<ProgramResult> {
+  const usageAtEnd = await gateway.read()
   const outcome = await gateway.stop()
-  const heapGrowth = end.heapBytes / warm.heapBytes
-  const failures = failuresIn(outcome)
-  const flaws = [
-    ...round.flaws,
+  const heapGrowth = usageAtEnd.heapBytes / usageAfterWarmUp.heapBytes
+  const failures = errorLogLines(outcome)
+  const violations = [
+    ...session.violations,
     ...failures.map((line) => `The gateway logged ${line}`),
     ...(outcome.status === 0 ? [] : [`The gateway ended with ${outcome.status ?? String(outcome.signal)}`]),
-    ...(round.sent >= tellingRequests && heapGrowth > maxGrowth
+    ...(session.sent >= minRequestsForHeapCheck && heapGrowth > maxGrowth
       ? [`The heap grew to ${heapGrowth.toFixed(2)} of what it was`]
       : []),
   ]
-  const statuses = Object.entries(round.statuses).map(([status, count]) => `${status}: ${count}`)
-  const figures = {
-    requests: round.sent,
+  const statuses = Object.entries(session.statuses).map(([status, count]) => `${status}: ${count}`)
+  const measurements = {
+    requests: session.sent,
     seed,
     answers: statuses.join(', '),
-    '5xx': round.failed,
-    'slowest answer, ms': Math.round(round.slowest),
+    '5xx': session.failed,
+    'slowest answer, ms': Math.round(session.slowest),
     'lines of failure in the log': failures.length,
-    'heap after warm-up and at the end, MB': `${megabytes(warm.heapBytes)}, ${megabytes(end.heapBytes)}`,
-    'process after warm-up and at the end, MB': `${megabytes(warm.rssBytes)}, ${megabytes(end.rssBytes)}`,
+    'heap after warm-up and at the end, MB': `${megabytes(usageAfterWarmUp.heapBytes)}, ${megabytes(usageAtEnd.heapBytes)}`,
+    'process after warm-up and at the end, MB': `${megabytes(usageAfterWarmUp.rssBytes)}, ${megabytes(usageAtEnd.rssBytes)}`,
   }
-  return { figures, flaws }
+  return { measurements, violations }
 }
 
 function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1)
 }
 
-const known = [
+const knownVaults = [
   ...Object.values(vaultThatIs),
   ...new Set(demoFacts(midnight).flatMap((fact) => ('vault' in fact ? [fact.vault] : []))),
 ]
 
-const anything: fc.Arbitrary<Sent> = fc.oneof(
-  { weight: 12, arbitrary: requestsFor(known) },
-  { weight: 1, arbitrary: malformed(`/vault/${vaultThatIs.earning}/snapshot`).map((bytes) => ({ bytes })) },
+const anyInput: fc.Arbitrary<FuzzInput> = fc.oneof(
+  { weight: 12, arbitrary: requestsFor(knownVaults) },
+  { weight: 1, arbitrary: malformedHttp(`/vault/${vaultThatIs.earning}/snapshot`).map((bytes) => ({ bytes })) },
 )
 
 /** Counts what is sent and what comes back. */
-class Round {
+class FuzzSession {
   sent = 0
   failed = 0
   slowest = 0
   readonly statuses: Record<string, number> = {}
-  readonly flaws: string[] = []
+  readonly violations: string[] = []
   readonly #client: Client
 
   constructor(readonly port: number) {
-    this.#client = clientOf(port, atOnce)
+    this.#client = createClient(port, concurrency)
   }
 
-  async send(all: readonly Sent[]): Promise<void> {
-    await eachOf(all, atOnce, async (one) => {
+  async send(all: readonly FuzzInput[]): Promise<void> {
+    await forEachConcurrently(all, concurrency, async (input) => {
       this.sent++
       try {
-        await ('bytes' in one ? this.#sendBytes(one.bytes) : this.#ask(one))
+        await ('bytes' in input ? this.#sendBytes(input.bytes) : this.#sendRequest(input))
       } catch (error) {
-        this.#flaw(one, (error as Error).message)
+        this.#addViolation(input, (error as Error).message)
       }
     })
   }
@@ -131,11 +136,11 @@ class Round {
     this.#client.close()
   }
 
-  async #ask(asked: Asked): Promise<void> {
-    const answered = await this.#client.ask(asked)
-    this.#count(asked, answered.status)
-    this.#took(asked, answered.milliseconds, `${answered.status} ${answered.body}`)
-    for (const flaw of await flawsOfAnswer(asked, answered)) this.#flaw(asked, flaw)
+  async #sendRequest(request: HttpRequest): Promise<void> {
+    const response = await this.#client.send(request)
+    this.#countStatus(request, response.status)
+    this.#checkDuration(request, response.milliseconds, `${response.status} ${response.body}`)
+    for (const violation of await responseViolations(request, response)) this.#addViolation(request, violation)
   }
 
   /** Sends the bytes and no more; whatever comes then, the other side has to close. */
@@ -143,39 +148,44 @@ class Round {
     const started = performance.now()
     const connection = await rawConnection(this.port)
     connection.socket.end(bytes, 'latin1')
-    const came = await connection.closed
-    this.#took({ bytes }, performance.now() - started, came)
-    const statuses = Array.from(came.matchAll(/^HTTP\/1\.1 (\d{3})/gm), ([, status]) => Number(status))
+    const received = await connection.closed
+    this.#checkDuration({ bytes }, performance.now() - started, received)
+    const statuses = Array.from(received.matchAll(/^HTTP\/1\.1 (\d{3})/gm), ([, status]) => Number(status))
     if (statuses.length === 0) this.statuses['none'] = (this.statuses['none'] ?? 0) + 1
-    for (const status of statuses) this.#count({ bytes }, status)
+    for (const status of statuses) this.#countStatus({ bytes }, status)
   }
 
-  #took(sent: Sent, milliseconds: number, came: string): void {
+  #checkDuration(sent: FuzzInput, milliseconds: number, received: string): void {
     this.slowest = Math.max(this.slowest, milliseconds)
     if (milliseconds > deadlineSeconds * 1000)
-      this.#flaw(sent, `was answered after ${Math.round(milliseconds)} ms: ${came.slice(0, 300)}`)
+      this.#addViolation(sent, `was answered after ${Math.round(milliseconds)} ms: ${received.slice(0, 300)}`)
   }
 
-  #count(sent: Sent, status: number): void {
+  #countStatus(sent: FuzzInput, status: number): void {
     this.statuses[status] = (this.statuses[status] ?? 0) + 1
     if (status < 500) return
     this.failed++
-    this.#flaw(sent, `was answered ${status}`)
+    this.#addViolation(sent, `was answered ${status}`)
   }
 
-  #flaw(sent: Sent, flaw: string): void {
-    this.flaws.push(`${flaw}: ${shown(sent)}`)
+  #addViolation(sent: FuzzInput, violation: string): void {
+    this.violations.push(`${violation}: ${describeInput(sent)}`)
   }
 }
 
 /** Describes an input; a long one is shortened in the middle. */
-function shown(sent: Sent): string {
+function describeInput(sent: FuzzInput): string {
   const text = JSON.stringify(sent)
-  return text.length <= maxShown ? text : `${text.slice(0, maxShown / 2)}...${text.slice(-maxShown / 2)}`
+  return text.length <= maxDescriptionLength
+    ? text
+    : `${text.slice(0, maxDescriptionLength / 2)}...${text.slice(-maxDescriptionLength / 2)}`
 }
 
 /** Contradictions of an answer with its own headers or with /openapi.json. */
-async function flawsOfAnswer({ method, target }: Asked, { status, headers, body }: Answered): Promise<string[]> {
+async function responseViolations(
+  { method, target }: HttpRequest,
+  { status, headers, body }: TimedResponse,
+): Promise<string[]> {
   const type = String(headers['content-type'])
   if (type.includes('json') && body !== '') {
     try {
@@ -190,9 +200,9 @@ async function flawsOfAnswer({ method, target }: Asked, { status, headers, body 
   // What another spelling of a URL comes to is between the client and its library.
   if (url?.origin !== origin || url.pathname + url.search !== target) return []
   const bodiless = status === 304 || status === 204
-  const told = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
+  const headerEntries = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
   return openapiViolations(
     new Request(url, { method }),
-    new Response(bodiless ? null : body, { status, headers: told }),
+    new Response(bodiless ? null : body, { status, headers: headerEntries }),
   )
 }

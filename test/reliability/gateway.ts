@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import { type Environment, type Outcome, startProcess } from '../support/process.ts'
 
 /** Memory and CPU time of a gateway's process. */
-export interface Reading {
+export interface ResourceUsage {
   readonly cpuSeconds: number
   /** The longest that its event loop stood still since the reading before. */
   readonly blockedSeconds: number
@@ -17,7 +17,7 @@ export interface GatewayProcess {
   readonly port: number
   /** Its standard input. */
   readonly input: Writable
-  read(): Promise<Reading>
+  read(): Promise<ResourceUsage>
   /** Whether it has ended by itself. */
   readonly ended: Promise<Outcome>
   stop(): Promise<Outcome>
@@ -40,7 +40,7 @@ export async function startGateway(args: readonly string[], env: Environment): P
   process.once('exit', killWithThis)
   void running.ended.finally(() => process.off('exit', killWithThis))
   const [, port] = await running.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
-  let readings = 0
+  let usageCount = 0
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<Outcome> => {
     running.kill(signal)
     return running.ended
@@ -50,9 +50,9 @@ export async function startGateway(args: readonly string[], env: Environment): P
     input: running.input,
     ended: running.ended,
     async read() {
-      const said = running.says(new RegExp(`^probe ${++readings} (.*)$`, 'm'))
+      const printed = running.says(new RegExp(`^probe ${++usageCount} (.*)$`, 'm'))
       running.kill('SIGUSR2')
-      return JSON.parse((await said)[1] ?? '') as Reading
+      return JSON.parse((await printed)[1] ?? '') as ResourceUsage
     },
     stop: () => end('SIGTERM'),
     kill: async () => void (await end('SIGKILL')),
@@ -60,6 +60,6 @@ export async function startGateway(args: readonly string[], env: Environment): P
 }
 
 /** Unexpected failures in a gateway's log. */
-export function failuresIn({ stderr }: Outcome): string[] {
+export function errorLogLines({ stderr }: Outcome): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('probe '))
 }

@@ -5,10 +5,10 @@ import { differences, type Dump, dump } from '../support/dump.ts'
 import { feedText, manyDemoFacts } from '../support/feeds.ts'
 import type { Home, Homes } from '../support/home.ts'
 import { startProcess } from '../support/process.ts'
-import type { Finding, Say } from './show.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 /** The golden ratio's steps spread moments over a whole run, wherever they begin. */
-const golden = 0.618034
+const goldenRatioStep = 0.618034
 
 interface KillOptions {
   readonly homes: Homes
@@ -19,36 +19,50 @@ interface KillOptions {
   readonly jobs?: number
   /** Where the moments begin, from 0 to 1. */
   readonly offset: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
 /**
  * Kills an ingest with SIGKILL at so many moments, each time starting it again, and compares what is there at the end of
  * the feed with what one run without kills ends in.
  */
-export async function kill({ homes, feed: given, kills, jobs = 1, offset, say }: KillOptions): Promise<Finding> {
+export async function kill({
+  homes,
+  feed: given,
+  kills,
+  jobs = 1,
+  offset,
+  reportProgress,
+}: KillOptions): Promise<ProgramResult> {
   const feed = given ?? (await writeDemoFeed(homes.folder))
-  const unharmed = await runWhole(homes, feed)
-  const flaws: string[] = []
+  const undisturbed = await runUndisturbed(homes, feed)
+  const violations: string[] = []
   let home = await homes.create()
   let feeds = 0
   const compare = async (): Promise<void> => {
     feeds++
-    flaws.push(...differences(await dumpOf(home), unharmed.dump).map((flaw) => `From the offset ${offset}: ${flaw}`))
+    violations.push(
+      ...differences(await dumpOf(home), undisturbed.dump).map(
+        (violation) => `From the offset ${offset}: ${violation}`,
+      ),
+    )
   }
-  for (let killed = 0; killed < kills; killed++) {
-    let milliseconds = ((offset + killed * golden) % 1) * unharmed.milliseconds
+  for (let killCount = 0; killCount < kills; killCount++) {
+    let milliseconds = ((offset + killCount * goldenRatioStep) % 1) * undisturbed.milliseconds
     // A run resumes, and so may end before its moment: that counts for none, and a new home begins.
-    while (!(await isKilled(home, argsOf(feed, jobs), milliseconds))) {
+    while (!(await runAndKill(home, ingestArguments(feed, jobs), milliseconds))) {
       await compare()
       home = await homes.create()
       milliseconds *= Math.random()
     }
-    say(`${killed + 1} kills`)
+    reportProgress(`${killCount + 1} kills`)
   }
-  await runToEnd(home, argsOf(feed, jobs))
+  await runToEnd(home, ingestArguments(feed, jobs))
   await compare()
-  return { figures: { kills, 'feeds applied to their end': feeds, 'read models that differ': flaws.length }, flaws }
+  return {
+    measurements: { kills, 'feeds applied to their end': feeds, 'read models that differ': violations.length },
+    violations,
+  }
 }
 
 async function writeDemoFeed(folder: string): Promise<string> {
@@ -57,14 +71,14 @@ async function writeDemoFeed(folder: string): Promise<string> {
   return feed
 }
 
-async function runWhole(homes: Homes, feed: string): Promise<{ dump: Dump; milliseconds: number }> {
+async function runUndisturbed(homes: Homes, feed: string): Promise<{ dump: Dump; milliseconds: number }> {
   const home = await homes.create()
   const started = performance.now()
-  await runToEnd(home, argsOf(feed, 1))
+  await runToEnd(home, ingestArguments(feed, 1))
   return { milliseconds: performance.now() - started, dump: await dumpOf(home) }
 }
 
-function argsOf(feed: string, jobs: number): readonly string[] {
+function ingestArguments(feed: string, jobs: number): readonly string[] {
   return ['ingest', feed, '--jobs', String(jobs)]
 }
 
@@ -74,7 +88,7 @@ async function runToEnd(home: Home, args: readonly string[]): Promise<void> {
 }
 
 /** Runs the feed, and kills the run after a while; false where it came to its end first. */
-async function isKilled(home: Home, args: readonly string[], milliseconds: number): Promise<boolean> {
+async function runAndKill(home: Home, args: readonly string[], milliseconds: number): Promise<boolean> {
   const running = startProcess([...args], home.env)
   await Promise.race([wait(milliseconds), running.ended])
   running.kill('SIGKILL')

@@ -15,42 +15,42 @@ export interface LargeWorld {
 
 const minute = 60
 /** Points of the other series, and rows of each ledger, at most. */
-const maxShort = 500
+const maxShortPoints = 500
 const strategies = 20
-const factsAtOnce = 20_000
+const factBatchSize = 20_000
 
 /** Addresses of the vaults with long series, the others after them, and then that of the vault with the long ledger. */
-export function addressesOf({ longVaults, shortVaults }: LargeWorld): {
-  long: string[]
-  short: string[]
+export function largeWorldAddresses({ longVaults, shortVaults }: LargeWorld): {
+  longSeriesVaults: string[]
+  shortSeriesVaults: string[]
   ledger: string
 } {
-  const numbered = (from: number, count: number): string[] =>
+  const addressRange = (from: number, count: number): string[] =>
     Array.from({ length: count }, (_, index) => addressOf(from + index))
   return {
-    long: numbered(1, longVaults),
-    short: numbered(longVaults + 1, shortVaults),
+    longSeriesVaults: addressRange(1, longVaults),
+    shortSeriesVaults: addressRange(longVaults + 1, shortVaults),
     ledger: addressOf(longVaults + shortVaults + 1),
   }
 }
 
 /** Fills a database with vaults of long series and others: one of each by the facts, the others as its copies. */
 export async function fillLargeWorld(database: Database, world: LargeWorld): Promise<void> {
-  const { long, short, ledger } = addressesOf(world)
+  const { longSeriesVaults, shortSeriesVaults, ledger } = largeWorldAddresses(world)
   await apply(database, [...Array.from({ length: strategies }, (_, at) => strategy(`s${at}`)), universe])
   for (const [addresses, points] of [
-    [long, world.points],
-    [short, Math.min(maxShort, world.points)],
+    [longSeriesVaults, world.points],
+    [shortSeriesVaults, Math.min(maxShortPoints, world.points)],
   ] as const) {
     const [first = '', ...others] = addresses
-    const facts = lifeOf(first, points)
-    for (let at = 0; at < facts.length; at += factsAtOnce) await apply(database, facts.slice(at, at + factsAtOnce))
+    const facts = vaultFacts(first, points)
+    for (let at = 0; at < facts.length; at += factBatchSize) await apply(database, facts.slice(at, at + factBatchSize))
     await addDays(database, first, world.days)
     await copyVault(database, first, others)
   }
   await addStrategyDays(database)
-  await apply(database, lifeOf(ledger, Math.min(maxShort, world.points)))
-  await lengthenLedger(database, ledger, world.ledgerRows)
+  await apply(database, vaultFacts(ledger, Math.min(maxShortPoints, world.points)))
+  await extendLedger(database, ledger, world.ledgerRows)
   await database.prisma.$executeRawUnsafe('analyze')
 }
 
@@ -75,7 +75,7 @@ const universe: FactInput = {
 }
 
 /** A vault that is marked by the minute, with a ledger and, in the end, five positions. */
-function lifeOf(vault: string, points: number): FactInput[] {
+function vaultFacts(vault: string, points: number): FactInput[] {
   const end = midnight + points * minute
   return [
     opened(vault, 's0'),
@@ -84,7 +84,7 @@ function lifeOf(vault: string, points: number): FactInput[] {
       mark(vault, midnight + (at + 1) * minute, (1_000 + 100 * Math.sin(at / 700) + (at % 13)).toFixed(6)),
     ),
     mark(vault, end, '1100', { positions: ['a', 'b', 'c', 'd', 'e'].map((id) => position(id)) }),
-    ...Array.from({ length: Math.min(maxShort, points) }, (_, at) =>
+    ...Array.from({ length: Math.min(maxShortPoints, points) }, (_, at) =>
       event(vault, end + at, { type: 'harvest', positionId: 'a', amountUsd: '1' }),
     ),
   ]
@@ -114,7 +114,7 @@ async function addStrategyDays(database: Database): Promise<void> {
 }
 
 /** Adds rows after the newest one of a ledger, one a second and block, until it has so many; the ledger stays in order. */
-async function lengthenLedger(database: Database, vault: string, rows: number): Promise<void> {
+async function extendLedger(database: Database, vault: string, rows: number): Promise<void> {
   await database.prisma.$executeRawUnsafe(
     `with newest as (
         select vault.id, max(block) as block, max(ts) as ts, count(*) as count

@@ -2,16 +2,21 @@ import { expect, test } from 'vitest'
 import { postgresUrl } from '../support/database.ts'
 import { noOwnPostgreSql } from '../support/own-postgresql.ts'
 import { live } from './live.ts'
-import { silent } from './show.ts'
+import { ignoreProgress } from './program-result.ts'
 
 // It starts servers of its own, on which nothing depends on the engine of the suite: one run is enough.
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
   'clients that follow ledgers get each row once and in order, or are told to begin anew, whatever is killed',
   async () => {
     const kills = { gatewayKills: 2, databaseKills: 1, failovers: 1 }
-    const { figures, flaws } = await live({ clients: 16, ...kills, cutMilliseconds: 500, say: silent })
-    expect(flaws).toEqual([])
-    expect(figures['rows that clients received']).toBeGreaterThan(0)
+    const { measurements, violations } = await live({
+      clients: 16,
+      ...kills,
+      cutMilliseconds: 500,
+      reportProgress: ignoreProgress,
+    })
+    expect(violations).toEqual([])
+    expect(measurements['rows that clients received']).toBeGreaterThan(0)
   },
   300_000,
 )

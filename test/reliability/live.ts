@@ -8,10 +8,10 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { feedText } from '../support/feeds.ts'
 import { addressOf, deposit, event, mark, midnight, opened, strategy } from '../support/world.ts'
 import { type GatewayProcess, startGateway } from './gateway.ts'
-import { flawsOf, type Truth } from './live/check.ts'
-import { type Follower, rowText, startFollower } from './live/follower.ts'
-import { type Servers, startServers } from './servers.ts'
-import type { Finding, Say } from './show.ts'
+import { type Follower, rowKey, startFollower } from './live/follower.ts'
+import { type LedgerHistory, ledgerViolations } from './live/ledger-check.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
+import { type ReplicatedServers, startReplicatedServers } from './replicated-servers.ts'
 
 const vaults = Array.from({ length: 6 }, (_, index) => addressOf(index + 1))
 
@@ -22,22 +22,22 @@ interface LiveOptions {
   readonly failovers: number
   /** Mean time between two cuts of a client, in milliseconds. */
   readonly cutMilliseconds: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
 const gateways = 2
-const patienceSeconds = 60
+const timeoutSeconds = 60
 
 /**
  * Kills gateways and databases under clients that follow ledgers, and cuts the clients at random; in the end, compares the
  * rows of each client with the ledger.
  */
-export async function live(options: LiveOptions): Promise<Finding> {
+export async function live(options: LiveOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'live-'))
-  const servers = await startServers()
+  const servers = await startReplicatedServers()
   const running = new Set<GatewayProcess>()
   try {
-    return await followed(options, servers, path.join(folder, 'feed.ndjson'), running)
+    return await runWithKills(options, servers, path.join(folder, 'feed.ndjson'), running)
   } finally {
     for (const gateway of running) await gateway.kill()
     await servers.remove()
@@ -45,12 +45,12 @@ export async function live(options: LiveOptions): Promise<Finding> {
   }
 }
 
-async function followed(
+async function runWithKills(
   options: LiveOptions,
-  servers: Servers,
+  servers: ReplicatedServers,
   feed: string,
   running: Set<GatewayProcess>,
-): Promise<Finding> {
+): Promise<ProgramResult> {
   const url = await servers.createDatabase()
   await (await openDatabase({ engine: 'postgresql', url, connections: 2 })).close()
   const start = async (args: readonly string[], port = 0): Promise<GatewayProcess> => {
@@ -59,22 +59,22 @@ async function followed(
     void gateway.ended.then(() => running.delete(gateway))
     return gateway
   }
-  const writing = await startWriter(feed)
+  const feedWriter = await startWriter(feed)
   await start(['--feed', feed])
-  const serving: GatewayProcess[] = []
-  while (serving.length < gateways) serving.push(await start([]))
-  while ((await servers.linesOf(url)) < writing.firstLines) await wait(50)
-  const followers = Array.from({ length: options.clients }, (_, at) => followerOf(at, serving, options))
-  const lostLines = await disturb(options, servers, url, serving, start)
-  const lines = await writing.stop()
-  options.say('waiting for the end of the feed')
-  while ((await servers.linesOf(url)) < lines) await wait(50)
-  for (const follower of followers) follower.settle()
-  const truth = await truthIn(url)
-  const flaws = await settledFlaws(followers, truth)
+  const servingGateways: GatewayProcess[] = []
+  while (servingGateways.length < gateways) servingGateways.push(await start([]))
+  while ((await servers.appliedLines(url)) < feedWriter.firstLines) await wait(50)
+  const followers = Array.from({ length: options.clients }, (_, at) => followerOf(at, servingGateways, options))
+  const lostLines = await runKills(options, servers, url, servingGateways, start)
+  const lines = await feedWriter.stop()
+  options.reportProgress('waiting for the end of the feed')
+  while ((await servers.appliedLines(url)) < lines) await wait(50)
+  for (const follower of followers) follower.stopCutting()
+  const ledgerHistory = await readLedgerHistory(url)
+  const violations = await waitForNoViolations(followers, ledgerHistory)
   await Promise.all(followers.map((follower) => follower.stop()))
   const sum = (of: (follower: Follower) => number): number => followers.reduce((all, each) => all + of(each), 0)
-  const figures = {
+  const measurements = {
     clients: options.clients,
     'connections of clients': sum(({ statuses }) => statuses.get(200) ?? 0),
     'connections refused': sum(({ statuses }) => (statuses.get(0) ?? 0) + (statuses.get(503) ?? 0)),
@@ -82,27 +82,34 @@ async function followed(
     'databases killed': options.databaseKills,
     failovers: options.failovers,
     'lines that failovers lost': lostLines,
-    'ledger rows': truth.rows.length,
+    'ledger rows': ledgerHistory.rows.length,
     'rows that clients received': sum(({ segments }) => segments.reduce((all, { rows }) => all + rows.length, 0)),
     'resets that clients received': sum(({ segments }) => segments.length - 1),
-    'clients with a flaw': flaws.length,
+    'clients with a flaw': violations.length,
   }
-  const isShown = options.failovers === 0 || (lostLines > 0 && figures['resets that clients received'] > 0)
-  return { figures, flaws: [...flaws, ...(isShown ? [] : ['no failover lost a row that a client had'])] }
+  const hasReset = options.failovers === 0 || (lostLines > 0 && measurements['resets that clients received'] > 0)
+  return {
+    measurements,
+    violations: [...violations, ...(hasReset ? [] : ['no failover lost a row that a client had'])],
+  }
 }
 
-function followerOf(at: number, serving: readonly GatewayProcess[], { cutMilliseconds }: LiveOptions): Follower {
+function followerOf(
+  at: number,
+  servingGateways: readonly GatewayProcess[],
+  { cutMilliseconds }: LiveOptions,
+): Follower {
   const vault = vaults[at % vaults.length] ?? ''
-  const ways = [
+  const filters = [
     { vaults: null, type: null },
     { vaults: [vault], type: null },
     { vaults: null, type: 'harvest' },
     { vaults: vaults.slice(0, 3), type: 'plant' },
   ] as const
   return startFollower({
-    wanted: ways[at % ways.length] ?? ways[0],
+    filter: filters[at % filters.length] ?? filters[0],
     isGraphql: at % 3 === 0,
-    ports: serving.map(({ port }) => port),
+    ports: servingGateways.map(({ port }) => port),
     localAddress: process.platform === 'linux' ? `127.2.0.${(at % 250) + 1}` : '127.0.0.1',
     cutMilliseconds,
   })
@@ -112,65 +119,65 @@ function followerOf(at: number, serving: readonly GatewayProcess[], { cutMillise
  * Kills what the options say, one after the other.
  * @returns the lines of the feed that failovers lost
  */
-async function disturb(
-  { gatewayKills, databaseKills, failovers, say }: LiveOptions,
-  servers: Servers,
+async function runKills(
+  { gatewayKills, databaseKills, failovers, reportProgress }: LiveOptions,
+  servers: ReplicatedServers,
   url: string,
-  serving: GatewayProcess[],
+  servingGateways: GatewayProcess[],
   start: (args: readonly string[], port: number) => Promise<GatewayProcess>,
 ): Promise<number> {
-  const rounds = Math.max(gatewayKills, databaseKills, failovers)
-  const isDue = (count: number, round: number): boolean =>
-    Math.floor(((round + 1) * count) / rounds) > Math.floor((round * count) / rounds)
-  let lost = 0
-  for (let round = 0; round < rounds; round++) {
-    say(`${round + 1} of ${rounds}`)
+  const steps = Math.max(gatewayKills, databaseKills, failovers)
+  const isDue = (count: number, step: number): boolean =>
+    Math.floor(((step + 1) * count) / steps) > Math.floor((step * count) / steps)
+  let lostLines = 0
+  for (let step = 0; step < steps; step++) {
+    reportProgress(`${step + 1} of ${steps}`)
     await wait(300 + 700 * Math.random())
-    if (isDue(gatewayKills, round)) {
-      const at = round % serving.length
-      const { port = 0 } = serving[at] ?? {}
-      await serving[at]?.kill()
+    if (isDue(gatewayKills, step)) {
+      const at = step % servingGateways.length
+      const { port = 0 } = servingGateways[at] ?? {}
+      await servingGateways[at]?.kill()
       await wait(500 * Math.random())
-      serving[at] = await start([], port)
+      servingGateways[at] = await start([], port)
     }
-    if (isDue(databaseKills, round)) await servers.restart()
-    if (isDue(failovers, round)) lost += await failOver(servers, url)
+    if (isDue(databaseKills, step)) await servers.restart()
+    if (isDue(failovers, step)) lostLines += await failOver(servers, url)
   }
   await wait(1_000)
-  return lost
+  return lostLines
 }
 
 /** Fails over to a standby that lacks what was committed in the last second or more. */
-async function failOver(servers: Servers, url: string): Promise<number> {
-  const grown = async (): Promise<void> => {
-    const before = await servers.linesOf(url)
-    while ((await servers.linesOf(url)) === before) await wait(50)
+async function failOver(servers: ReplicatedServers, url: string): Promise<number> {
+  const untilFeedGrows = async (): Promise<void> => {
+    const before = await servers.appliedLines(url)
+    while ((await servers.appliedLines(url)) === before) await wait(50)
   }
-  await grown()
-  servers.holdReplication()
+  await untilFeedGrows()
+  servers.stallReplication()
   // Once for what was sent to the standby at that time.
-  await grown()
-  await grown()
+  await untilFeedGrows()
+  await untilFeedGrows()
   await wait(1_000)
   return servers.failOver(url, () => Promise.resolve())
 }
 
 /** Writes a feed line by line until it is stopped: rows of all vaults, several of them at once, and marks. */
 async function startWriter(feed: string) {
-  const begin: FactInput[] = [strategy('one'), ...vaults.map((vault) => opened(vault, 'one'))]
-  begin.push(...vaults.map((vault) => deposit(vault, midnight + 1, '1000')))
-  await writeFile(feed, feedText(begin))
-  const state = { isStopped: false, lines: begin.length }
+  const initialFacts: FactInput[] = [strategy('one'), ...vaults.map((vault) => opened(vault, 'one'))]
+  initialFacts.push(...vaults.map((vault) => deposit(vault, midnight + 1, '1000')))
+  await writeFile(feed, feedText(initialFacts))
+  const state = { isStopped: false, lines: initialFacts.length }
   const written = (async () => {
     for (let ts = midnight + 60; !state.isStopped;) {
-      const facts = Array.from({ length: 1 + Math.floor(Math.random() * 8) }, () => factAt(ts++))
+      const facts = Array.from({ length: 1 + Math.floor(Math.random() * 8) }, () => randomFact(ts++))
       await appendFile(feed, feedText(facts))
       state.lines += facts.length
       await wait(40)
     }
   })()
   return {
-    firstLines: begin.length,
+    firstLines: initialFacts.length,
     /** @returns the number of lines */
     async stop(): Promise<number> {
       state.isStopped = true
@@ -180,7 +187,7 @@ async function startWriter(feed: string) {
   }
 }
 
-function factAt(ts: number): FactInput {
+function randomFact(ts: number): FactInput {
   const vault = vaults[Math.floor(Math.random() * vaults.length)] ?? ''
   const kind = Math.random()
   if (kind < 0.2) return mark(vault, ts, (1_000 + Math.random() * 100).toFixed(2))
@@ -188,21 +195,23 @@ function factAt(ts: number): FactInput {
   return event(vault, ts, { type: 'harvest', positionId: 'p', amountUsd: '1.5' })
 }
 
-const truthSql = `select vault.address as vault, lower(type::text) as type, version, '0x' || encode(tx_hash, 'hex') as "txHash",
+const ledgerHistorySql = `select vault.address as vault, lower(type::text) as type, version, '0x' || encode(tx_hash, 'hex') as "txHash",
     log_index as "logIndex",
     row_number() over (partition by seq order by ledger_row.block, log_index, tx_hash, vault.address)::int as place
   from ledger_row join vault on vault.id = vault_id
     join commit_log on split_part(version, '.', 2)::bigint = commit_nonce
   order by seq, place`
 
-async function truthIn(url: string): Promise<Truth> {
+async function readLedgerHistory(url: string): Promise<LedgerHistory> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    const { rows } = await client.query<Truth['rows'][number] & { txHash: string; logIndex: number }>(truthSql)
+    const { rows } = await client.query<LedgerHistory['rows'][number] & { txHash: string; logIndex: number }>(
+      ledgerHistorySql,
+    )
     const { rows: commits } = await client.query<{ version: string }>('select version from commit_log')
     return {
-      rows: rows.map((row) => ({ ...row, row: rowText(row.vault, row) })),
+      rows: rows.map((row) => ({ ...row, row: rowKey(row.vault, row) })),
       versions: new Set(commits.map(({ version }) => version)),
     }
   } finally {
@@ -211,14 +220,14 @@ async function truthIn(url: string): Promise<Truth> {
 }
 
 /** Waits until no client misses a row, and returns the flaws that are left. */
-async function settledFlaws(followers: readonly Follower[], truth: Truth): Promise<string[]> {
-  const until = performance.now() + patienceSeconds * 1000
+async function waitForNoViolations(followers: readonly Follower[], ledgerHistory: LedgerHistory): Promise<string[]> {
+  const deadline = performance.now() + timeoutSeconds * 1000
   for (;;) {
-    const flaws = followers.flatMap((follower, at) => {
-      const [first] = flawsOf(follower, truth)
+    const violations = followers.flatMap((follower, at) => {
+      const [first] = ledgerViolations(follower, ledgerHistory)
       return first === undefined ? [] : [`client ${at}: ${first}`]
     })
-    if (flaws.length === 0 || performance.now() > until) return flaws
+    if (violations.length === 0 || performance.now() > deadline) return violations
     await wait(200)
   }
 }

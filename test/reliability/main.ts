@@ -1,19 +1,20 @@
 /**
- * The shows of what the gateway bears, at any size:
+ * Command line of the reliability programs (README.md):
  *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread|edge|cluster|cluster-reads [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- kill|faults [--jobs N]
  *   npm run reliability -- cluster [--kills N] [--loss kill|crash|switchover] [--lease SECONDS]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--workers N] [--only NAME] [--list] [--verbose]
- * `--only` carries out the attacks whose name holds NAME, of expensive queries too, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
+ * `--only` selects the attacks and expensive queries whose names contain NAME, and may be repeated; `--list` lists the
+ * attacks. Each program prints its measurements on each of its engines; the exit status is 1 if a claim does not hold.
  */
 import { parseArgs } from 'node:util'
 import { maxPerformanceDays } from '../../src/domain/figures/performance.ts'
-import { type Homes, openHomes } from '../support/home.ts'
 import { type Loss, losses } from '../support/cluster.ts'
+import { type Homes, openHomes } from '../support/home.ts'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { abuse } from './abuse.ts'
 import { attacks } from './attacks/attacks.ts'
-import type { AttackBounds } from './attacks/run.ts'
+import type { AttackLimits } from './attacks/run.ts'
 import { cluster } from './cluster.ts'
 import { clusterReads } from './cluster-reads.ts'
 import { edge } from './edge.ts'
@@ -22,39 +23,52 @@ import { faults } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { kill } from './kill.ts'
 import { live } from './live.ts'
+import { formatResult, type ProgramResult, type ReportProgress } from './program-result.ts'
 import { soak } from './soak.ts'
-import { stepMilliseconds, torn } from './torn.ts'
-import { type Finding, inLines, type Say } from './show.ts'
 import { streams } from './streams.ts'
+import { markIntervalMilliseconds, torn } from './torn.ts'
 import { unread } from './unread.ts'
 import { versions } from './versions.ts'
 
-interface Run {
+interface ProgramOptions {
   readonly engine: Engine
   readonly homes: Homes
   readonly size: number
   readonly seed: number
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
-interface Show {
-  /** Unit of its size. */
+interface Program {
+  /** Unit of `--size`. */
   readonly unit: string
+  /** Default of `--size`. */
   readonly size: number
   readonly engines: readonly Engine[]
-  run(options: Run): Promise<Finding>
+  run(options: ProgramOptions): Promise<ProgramResult>
 }
 
-/** Limits on the effects of an attack: PGlite reads in the gateway's own process. */
-const attackBounds: Readonly<Record<Engine, AttackBounds>> = {
-  postgresql: { health: 250, snapshots: 250, queries: 1_000, memory: 50e6, memoryOf: 'rssBytes' },
-  pglite: { health: 500, snapshots: 500, queries: 1_000, memory: 50e6, memoryOf: 'rssBytes' },
+/** Limits of `abuse` by engine; PGlite's are higher, since it runs in the process of the gateway. */
+const attackLimits: Readonly<Record<Engine, AttackLimits>> = {
+  postgresql: {
+    healthMilliseconds: 250,
+    snapshotMilliseconds: 250,
+    newQueryMilliseconds: 1_000,
+    memoryBytes: 50e6,
+    memoryOf: 'rssBytes',
+  },
+  pglite: {
+    healthMilliseconds: 500,
+    snapshotMilliseconds: 500,
+    newQueryMilliseconds: 1_000,
+    memoryBytes: 50e6,
+    memoryOf: 'rssBytes',
+  },
 }
 
 const engines = ['pglite', 'postgresql'] as const
 type Engine = (typeof engines)[number]
 
-const shows: Readonly<Record<string, Show>> = {
+const programs: Readonly<Record<string, Program>> = {
   fuzz: { unit: 'requests', size: 100_000, engines, run: ({ size, ...rest }) => fuzz({ ...rest, requests: size }) },
   kill: {
     unit: 'kills',
@@ -66,37 +80,45 @@ const shows: Readonly<Record<string, Show>> = {
     unit: 'faults',
     size: 10,
     engines: ['postgresql'],
-    run: ({ size, say }) => faults({ say, jobs, faults: size, frozenSeconds: 12 }),
+    run: ({ size, reportProgress }) => faults({ reportProgress, jobs, faults: size, frozenSeconds: 12 }),
   },
   failover: {
     unit: 'failovers',
     size: 10,
     engines: ['postgresql'],
-    run: ({ size, say }) => failover({ say, failovers: size, points: 15_000 * size }),
+    run: ({ size, reportProgress }) => failover({ reportProgress, failovers: size, points: 15_000 * size }),
   },
-  soak: { unit: 'minutes', size: 10, engines, run: ({ homes, size, say }) => soak({ homes, say, minutes: size }) },
+  soak: {
+    unit: 'minutes',
+    size: 10,
+    engines,
+    run: ({ homes, size, reportProgress }) => soak({ homes, reportProgress, minutes: size }),
+  },
   versions: {
-    unit: 'answers',
+    unit: 'responses',
     size: 100_000,
     engines,
-    run: ({ homes, size, say, engine }) =>
-      versions({ homes, say, answers: size, workers: engine === 'postgresql' ? 2 : 1 }),
+    run: ({ homes, size, reportProgress, engine }) =>
+      versions({ homes, reportProgress, answers: size, workers: engine === 'postgresql' ? 2 : 1 }),
   },
   abuse: {
-    unit: 'points of the long series',
+    unit: 'points of each long series',
     size: 200_000,
     engines,
-    run: ({ homes, size, say, engine }) =>
+    run: ({ homes, size, reportProgress, engine }) =>
       abuse({
         homes,
-        say,
+        reportProgress,
         points: size,
         ledgerRows: Number(values.ledger),
         days: maxPerformanceDays,
         seconds: Number(values.seconds),
-        flood: { shapes: Infinity, only: chosen, bounds: attackBounds[engine] },
-        attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
-        boundsOf: () => ({ ...attackBounds[engine], memory: attackBounds[engine].memory * Number(values.workers) }),
+        flood: { shapes: Infinity, only: selectedNames, limits: attackLimits[engine] },
+        attacks: attacks.filter(({ name }) => selectedNames?.some((each) => name.includes(each)) ?? true),
+        limitsFor: () => ({
+          ...attackLimits[engine],
+          memoryBytes: attackLimits[engine].memoryBytes * Number(values.workers),
+        }),
         addresses: values['same-address'] ? 'same' : values['own-addresses'] ? 'own' : undefined,
         workers: Number(values.workers),
       }),
@@ -105,55 +127,57 @@ const shows: Readonly<Record<string, Show>> = {
     unit: 'clients',
     size: 100,
     engines: ['postgresql'],
-    run: ({ size, say }) =>
-      live({ say, clients: size, gatewayKills: 20, databaseKills: 5, failovers: 1, cutMilliseconds: 2_000 }),
+    run: ({ size, reportProgress }) =>
+      live({ reportProgress, clients: size, gatewayKills: 20, databaseKills: 5, failovers: 1, cutMilliseconds: 2_000 }),
   },
   streams: {
-    unit: 'addresses of attackers',
+    unit: 'attacker addresses',
     size: 200,
     engines: ['postgresql'],
-    run: ({ homes, size, say }) =>
+    run: ({ homes, size, reportProgress }) =>
       streams({
         homes,
-        say,
+        reportProgress,
         addresses: size,
-        only: chosen,
+        only: selectedNames,
         seconds: Number(values.seconds),
         ledgerRows: 20_000,
-        bounds: { health: 250, snapshots: 250, pushes: 1_000, memory: 250e6 },
+        limits: { health: 250, snapshots: 250, pushes: 1_000, memory: 250e6 },
       }),
   },
   unread: {
     unit: 'clients',
     size: 100,
     engines: ['postgresql'],
-    run: ({ homes, size, say }) => unread({ homes, say, clients: size, maxBytes: 20e6 * Math.max(1, size / 100) }),
+    run: ({ homes, size, reportProgress }) =>
+      unread({ homes, reportProgress, clients: size, maxBytes: 20e6 * Math.max(1, size / 100) }),
   },
   edge: {
     unit: 'seconds',
     size: 60,
     engines: ['postgresql'],
-    run: ({ homes, size, say }) => edge({ homes, say, seconds: size, vaults: 10, edgeSeconds: 5 }),
+    run: ({ homes, size, reportProgress }) =>
+      edge({ homes, reportProgress, seconds: size, vaults: 10, edgeSeconds: 5 }),
   },
   cluster: {
     unit: 'points',
     size: 150_000,
     engines: ['postgresql'],
-    run: ({ homes, size, say }) =>
-      cluster({ homes, say, points: size, losses: chosenLosses(), leaseSeconds: Number(values.lease) }),
+    run: ({ homes, size, reportProgress }) =>
+      cluster({ homes, reportProgress, points: size, losses: selectedLosses(), leaseSeconds: Number(values.lease) }),
   },
   'cluster-reads': {
     unit: 'requests',
     size: 20_000,
     engines: ['postgresql'],
-    run: ({ size, say }) => clusterReads({ requests: size, say }),
+    run: ({ size, reportProgress }) => clusterReads({ requests: size, reportProgress }),
   },
   torn: {
-    unit: 'answers, cached and as many not cached',
+    unit: 'responses, each cached and uncached',
     size: 100_000,
     engines,
-    run: ({ homes, size, say, engine }) =>
-      torn({ homes, say, answers: size, stepMilliseconds: stepMilliseconds[engine] }),
+    run: ({ homes, size, reportProgress, engine }) =>
+      torn({ homes, reportProgress, answers: size, markIntervalMilliseconds: markIntervalMilliseconds[engine] }),
   },
 }
 
@@ -177,31 +201,35 @@ const { values, positionals } = parseArgs({
     verbose: { type: 'boolean', default: false },
   },
 })
-const chosen = values.only
+const selectedNames = values.only
 const jobs = Number(values.jobs)
-const show = shows[positionals[0] ?? '']
+const program = programs[positionals[0] ?? '']
 if (values.list) {
-  for (const { name, fault } of attacks) console.log(`${name.padEnd(34)} ${fault}`)
-} else if (show === undefined || positionals.length > 1) {
-  console.error(`Name one of ${Object.keys(shows).join(', ')}.`)
+  for (const { name, category } of attacks) console.log(`${name.padEnd(34)} ${category}`)
+} else if (program === undefined || positionals.length > 1) {
+  console.error(`Usage: npm run reliability -- PROGRAM. Programs: ${Object.keys(programs).join(', ')}.`)
   process.exitCode = 2
 } else {
-  const size = Number(values.size ?? show.size)
+  const size = Number(values.size ?? program.size)
   const seed = Number(values.seed ?? Date.now() % 1_000_000)
-  for (const engine of show.engines.filter((each) => values.engine === undefined || each === values.engine)) {
-    console.log(`${positionals[0] ?? ''}, ${size} ${show.unit}, on ${engine}`)
-    const finding = await runOn(engine, show, { engine, size, seed })
-    console.log(inLines(finding))
-    if (finding.flaws.length > 0) process.exitCode = 1
+  for (const engine of program.engines.filter((each) => values.engine === undefined || each === values.engine)) {
+    console.log(`${positionals[0] ?? ''}, ${size} ${program.unit}, on ${engine}`)
+    const result = await runOnEngine(engine, program, { engine, size, seed })
+    console.log(formatResult(result))
+    if (result.violations.length > 0) process.exitCode = 1
   }
 }
 
-async function runOn(engine: Engine, { run }: Show, options: Omit<Run, 'homes' | 'say'>): Promise<Finding> {
+async function runOnEngine(
+  engine: Engine,
+  { run }: Program,
+  options: Omit<ProgramOptions, 'homes' | 'reportProgress'>,
+): Promise<ProgramResult> {
   const server = engine === 'postgresql' ? await startOwnPostgreSql() : null
   try {
     const homes = await openHomes(server?.url)
     try {
-      return await run({ ...options, homes, say: progress })
+      return await run({ ...options, homes, reportProgress: printProgress })
     } finally {
       await homes.remove()
     }
@@ -210,15 +238,15 @@ async function runOn(engine: Engine, { run }: Show, options: Omit<Run, 'homes' |
   }
 }
 
-/** The ways in which the leader is lost, in turn. */
-function chosenLosses(): Loss[] {
-  const ways = losses.filter((loss) => values.loss?.includes(loss) ?? true)
-  if (ways.length === 0) throw new Error(`--loss is none of ${losses.join(', ')}`)
-  return Array.from({ length: Number(values.kills) }, (_, index) => ways[index % ways.length] ?? 'kill')
+/** Returns the way of each loss of the leader: those of `--loss` in turn, or all. */
+function selectedLosses(): Loss[] {
+  const selected = losses.filter((loss) => values.loss?.includes(loss) ?? true)
+  if (selected.length === 0) throw new Error(`--loss must be one of ${losses.join(', ')}`)
+  return Array.from({ length: Number(values.kills) }, (_, index) => selected[index % selected.length] ?? 'kill')
 }
 
-/** On a terminal, a line that is written over, unless all are to be seen. */
-function progress(message: string): void {
+/** Prints progress to stderr: each message with `--verbose`, otherwise one line of a terminal, which is overwritten. */
+function printProgress(message: string): void {
   if (values.verbose) return void process.stderr.write(`${message}\n`)
   if (process.stderr.isTTY) process.stderr.write(`\r${message}\u001b[K`)
 }

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
-import type { Asked } from './client.ts'
+import { anyText, integerTexts, mostlyValid, timestampTexts, vaultAddresses } from './arbitraries.ts'
+import type { HttpRequest } from './client.ts'
 import { documentsFor } from './documents.ts'
-import { addresses, anyText, integers, mostly, times } from './values.ts'
 
 type Text = fc.Arbitrary<string>
 
-const methods = mostly(
+const methods = mostlyValid(
   fc.constantFrom('GET', 'GET', 'GET', 'HEAD'),
   fc.constantFrom('OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY', 'get'),
 )
 
 /** Requests that are HTTP: to the paths, to GraphQL and to elsewhere, with anything that a client can be made to send. */
-export function requestsFor(known: readonly string[]): fc.Arbitrary<Asked> {
-  const toPaths = fc.oneof(...routes.map((route) => targetOf(route, known)))
+export function requestsFor(knownVaults: readonly string[]): fc.Arbitrary<HttpRequest> {
+  const toPaths = fc.oneof(...routes.map((route) => targetOf(route, knownVaults)))
   const elsewhere = fc.oneof(
     fc.constantFrom(
       '/health',
@@ -33,17 +33,17 @@ export function requestsFor(known: readonly string[]): fc.Arbitrary<Asked> {
     fc.constantFrom('http://elsewhere.test/strategies', '/docs/../../package.json', '/strategies/', '/STRATEGIES'),
   )
   return fc.oneof(
-    { weight: 10, arbitrary: fc.record({ method: methods, target: toPaths.map(sendable), headers: headers() }) },
-    { weight: 2, arbitrary: fc.record({ method: methods, target: elsewhere.map(sendable), headers: headers() }) },
-    { weight: 10, arbitrary: graphqlRequests(documentsFor(known), known) },
+    { weight: 10, arbitrary: fc.record({ method: methods, target: toPaths.map(escapeTarget), headers: headers() }) },
+    { weight: 2, arbitrary: fc.record({ method: methods, target: elsewhere.map(escapeTarget), headers: headers() }) },
+    { weight: 10, arbitrary: graphqlRequests(documentsFor(knownVaults), knownVaults) },
   )
 }
 
-function targetOf({ path, queryParameters }: Route, known: readonly string[]): Text {
-  const address = addresses(known).chain((text) =>
-    fc.constantFrom(text, escaped(text), encodeURIComponent(text.toWellFormed())),
+function targetOf({ path, queryParameters }: Route, knownVaults: readonly string[]): Text {
+  const address = vaultAddresses(knownVaults).chain((text) =>
+    fc.constantFrom(text, percentEncoded(text), encodeURIComponent(text.toWellFormed())),
   )
-  const given = Object.entries(queryParameters).map(([name, { variable }]) =>
+  const parameterTexts = Object.entries(queryParameters).map(([name, { variable }]) =>
     fc.option(
       valueOf(variable).map((value) => `${name}=${value}`),
       { nil: '', freq: 2 },
@@ -63,7 +63,7 @@ function targetOf({ path, queryParameters }: Route, known: readonly string[]): T
     '#',
     'type[]=deposit',
   )
-  return fc.tuple(address, fc.tuple(...given), other).map(([text, values, more]) => {
+  return fc.tuple(address, fc.tuple(...parameterTexts), other).map(([text, values, more]) => {
     const query = [...values, more].filter((part) => part !== '').join('&')
     return path.replace(':address', () => text) + (query === '' ? '' : `?${query}`)
   })
@@ -72,13 +72,13 @@ function targetOf({ path, queryParameters }: Route, known: readonly string[]): T
 function valueOf(variable: string): Text {
   const types = fc.array(fc.constantFrom('deposit', 'withdraw', 'harvest', 'suspend', 'DEPOSIT', ''), { maxLength: 3 })
   if (variable === 'type')
-    return mostly(
+    return mostlyValid(
       types.map((all) => all.join(',')),
       anyText,
     )
-  if (variable === 'since' || variable === 'until') return times
+  if (variable === 'since' || variable === 'until') return timestampTexts
   if (variable === 'after') return fc.oneof(anyText, cursors)
-  return integers
+  return integerTexts
 }
 
 const cursors = fc
@@ -89,12 +89,12 @@ const cursors = fc
   .map((text) => Buffer.from(text).toString('base64url'))
 
 /** Each byte as its escape: another spelling of the same. */
-function escaped(text: string): string {
+function percentEncoded(text: string): string {
   return Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
 /** Characters that a client can send on the request line: no blanks, nothing beyond Latin-1. */
-function sendable(target: string): string {
+function escapeTarget(target: string): string {
   return target.replace(/[^\u0021-\u00ff]/g, (character) => encodeURIComponent(character.toWellFormed()))
 }
 
@@ -143,48 +143,60 @@ function headers(): fc.Arbitrary<Record<string, string>> {
 const operationNames = fc.constantFrom<unknown>(undefined, undefined, null, 'a', 'b', 'Snapshot', '', 7)
 
 /** GraphQL over HTTP: the schema's documents and the paths' own, whole and mutilated, by every way of sending them. */
-function graphqlRequests(documents: Text, known: readonly string[]): fc.Arbitrary<Asked> {
+function graphqlRequests(documents: Text, knownVaults: readonly string[]): fc.Arbitrary<HttpRequest> {
   const variables = fc.oneof(
     fc.record({
-      address: addresses(known),
+      address: vaultAddresses(knownVaults),
       first: fc.oneof(fc.integer(), fc.integer({ min: 1, max: 9 })),
       since: fc.nat(),
     }),
     fc.record({ address: fc.anything({ maxDepth: 1 }), type: fc.array(fc.constantFrom('DEPOSIT', 'deposit')) }),
     fc.jsonValue({ maxDepth: 3 }),
   )
-  const ofPaths = fc.constantFrom(...routes.map(({ document }) => document.text.toString()))
-  const whole = fc.oneof(
+  const routeDocuments = fc.constantFrom(...routes.map(({ document }) => document.text.toString()))
+  const graphqlParameters = fc.oneof(
     { weight: 4, arbitrary: documents.map((query) => ({ query })) },
-    { weight: 2, arbitrary: fc.record({ query: ofPaths, variables }) },
+    { weight: 2, arbitrary: fc.record({ query: routeDocuments, variables }) },
     { weight: 1, arbitrary: fc.record({ query: documents, variables, operationName: operationNames }) },
     {
       weight: 2,
-      arbitrary: fc.tuple(fc.oneof(documents, ofPaths), slips).map(([text, slip]) => ({ query: slip(text) })),
+      arbitrary: fc
+        .tuple(fc.oneof(documents, routeDocuments), corruptions)
+        .map(([text, corruption]) => ({ query: corruption(text) })),
     },
     { weight: 1, arbitrary: anyText.map((query) => ({ query })) },
   )
   return fc.oneof(
-    { weight: 8, arbitrary: fc.tuple(whole, headers()).map(([said, more]) => posted(JSON.stringify(said), more)) },
-    { weight: 2, arbitrary: fc.tuple(whole, methods).map(([said, method]) => asQuery(said, method)) },
+    {
+      weight: 8,
+      arbitrary: fc
+        .tuple(graphqlParameters, headers())
+        .map(([parameters, more]) => postRequest(JSON.stringify(parameters), more)),
+    },
     {
       weight: 2,
-      arbitrary: fc.tuple(bodies(whole), types).map(([body, type]) => posted(body, { 'content-type': type })),
+      arbitrary: fc.tuple(graphqlParameters, methods).map(([parameters, method]) => queryRequest(parameters, method)),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(invalidBodies(graphqlParameters), types)
+        .map(([body, type]) => postRequest(body, { 'content-type': type })),
     },
   )
 }
 
-function posted(body: string | Buffer, headers: Record<string, string>): Asked {
+function postRequest(body: string | Buffer, headers: Record<string, string>): HttpRequest {
   const graphql = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
   return { method: 'POST', target: '/graphql', headers: { ...graphql, ...headers }, body }
 }
 
-function asQuery(said: object, method: string): Asked {
-  return { method, target: `/graphql?${inQuery(said)}`, headers: {} }
+function queryRequest(parameters: object, method: string): HttpRequest {
+  return { method, target: `/graphql?${toQueryString(parameters)}`, headers: {} }
 }
 
-function inQuery(said: object): string {
-  const entries = Object.entries(said).map(([name, value]): [string, string] => [
+function toQueryString(parameters: object): string {
+  const entries = Object.entries(parameters).map(([name, value]): [string, string] => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value ?? null),
   ])
@@ -204,15 +216,16 @@ const types = fc.constantFrom(
 )
 
 /** Bodies that are not what a client would send. */
-function bodies(whole: fc.Arbitrary<object>): fc.Arbitrary<string | Buffer> {
+function invalidBodies(graphqlParameters: fc.Arbitrary<object>): fc.Arbitrary<string | Buffer> {
   return fc.oneof(
-    fc.array(whole, { maxLength: 3 }).map((all) => JSON.stringify(all)),
+    fc.array(graphqlParameters, { maxLength: 3 }).map((all) => JSON.stringify(all)),
     fc.json(),
-    whole.map((said) => JSON.stringify(said).slice(0, -2)),
-    whole.map(
-      (said) => `--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n${JSON.stringify(said)}\r\n--x--`,
+    graphqlParameters.map((parameters) => JSON.stringify(parameters).slice(0, -2)),
+    graphqlParameters.map(
+      (parameters) =>
+        `--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n${JSON.stringify(parameters)}\r\n--x--`,
     ),
-    whole.map(inQuery),
+    graphqlParameters.map(toQueryString),
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
     fc.constantFrom(
       '',
@@ -226,17 +239,17 @@ function bodies(whole: fc.Arbitrary<object>): fc.Arbitrary<string | Buffer> {
 }
 
 /** Corruptions of a text. */
-const slips: fc.Arbitrary<(text: string) => string> = fc
+const corruptions: fc.Arbitrary<(text: string) => string> = fc
   .tuple(
     fc.constantFrom('cut', 'lose', 'repeat', 'insert', 'swap'),
     fc.double({ min: 0, max: 1, noNaN: true }),
     anyText,
   )
-  .map(([slip, share, text]) => (whole: string) => {
-    const at = Math.floor(share * whole.length)
-    if (slip === 'cut') return whole.slice(0, at)
-    if (slip === 'lose') return whole.slice(0, at) + whole.slice(at + 3)
-    if (slip === 'repeat') return whole.slice(0, at) + whole.slice(Math.max(0, at - 9))
-    if (slip === 'insert') return whole.slice(0, at) + text + whole.slice(at)
-    return whole.slice(at) + whole.slice(0, at)
+  .map(([corruption, share, text]) => (graphqlParameters: string) => {
+    const at = Math.floor(share * graphqlParameters.length)
+    if (corruption === 'cut') return graphqlParameters.slice(0, at)
+    if (corruption === 'lose') return graphqlParameters.slice(0, at) + graphqlParameters.slice(at + 3)
+    if (corruption === 'repeat') return graphqlParameters.slice(0, at) + graphqlParameters.slice(Math.max(0, at - 9))
+    if (corruption === 'insert') return graphqlParameters.slice(0, at) + text + graphqlParameters.slice(at)
+    return graphqlParameters.slice(at) + graphqlParameters.slice(0, at)
   })

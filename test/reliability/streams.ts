@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { startSubscribers, type SubscriberProcess } from '../bench/live/subscriber-process.ts'
 import type { Homes } from '../support/home.ts'
-import { type Samples, startWitness, type Witness } from './attacks/witness.ts'
-import { failuresIn, type GatewayProcess, startGateway } from './gateway.ts'
-import { type Finding, quantile, type Say } from './show.ts'
+import { type HonestClients, type LatencySamples, startHonestClients } from './attacks/honest-clients.ts'
+import { errorLogLines, type GatewayProcess, startGateway } from './gateway.ts'
+import { type ProgramResult, quantile, type ReportProgress } from './program-result.ts'
 import { createStreamAttacker } from './streams/attacker.ts'
 import { type StreamAttack, streamAttacks } from './streams/attacks.ts'
-import { createWorld, type StreamWorld } from './streams/world.ts'
+import { createStreamWorld, type StreamWorld } from './streams/world.ts'
 
 /** Limits on the effects of an attack. */
-export interface StreamBounds {
+export interface StreamLimits {
   /** Slowest answer of /health, 99th percentiles of snapshots and of pushes to honest streams, in milliseconds. */
   readonly health: number
   readonly snapshots: number
@@ -28,38 +28,40 @@ interface StreamsOptions {
   readonly ledgerRows: number
   /** Attacks whose names contain one of these; all of them unless some are named. */
   readonly only?: readonly string[] | undefined
-  readonly bounds: StreamBounds
-  readonly say: Say
+  readonly limits: StreamLimits
+  readonly reportProgress: ReportProgress
 }
 
 const honestStreams = 40
 const commitMilliseconds = 100
 
 /** Attacks a gateway by its streams, while data changes and honest clients follow it. */
-export async function streams(options: StreamsOptions): Promise<Finding> {
+export async function streams(options: StreamsOptions): Promise<ProgramResult> {
   const home = await options.homes.create()
   const database = await home.open()
   try {
-    const world = await createWorld(database, options.ledgerRows)
-    const figures: Record<string, string> = {}
-    const flaws: string[] = []
-    const chosen = streamAttacks.filter(({ name }) => options.only?.some((each) => name.includes(each)) ?? true)
-    const runs = chosen.flatMap((attack) => [1, options.addresses].map((addresses) => ({ attack, addresses })))
+    const world = await createStreamWorld(database, options.ledgerRows)
+    const measurements: Record<string, string> = {}
+    const violations: string[] = []
+    const selected = streamAttacks.filter(({ name }) => options.only?.some((each) => name.includes(each)) ?? true)
+    const runs = selected.flatMap((attack) => [1, options.addresses].map((addresses) => ({ attack, addresses })))
     for (const { attack, addresses } of runs) {
       const name = `${attack.name}, from ${addresses}`
       const gateway = await startGateway([], { CACHE_MEGABYTES: '4', LOG_LEVEL: 'warn', ...home.env })
       try {
-        const result = await attackedOnce(options, attack, addresses, gateway, world)
-        figures[name] = result.figures
-        options.say(`${name}: ${result.figures}`)
-        flaws.push(...result.flaws.map((flaw) => `${name}: ${flaw}`))
+        const result = await runAttack(options, attack, addresses, gateway, world)
+        measurements[name] = result.measurements
+        options.reportProgress(`${name}: ${result.measurements}`)
+        violations.push(...result.violations.map((violation) => `${name}: ${violation}`))
       } finally {
         await gateway.kill()
-        const failures = failuresIn(await gateway.ended)
-        flaws.push(...failures.slice(0, 1).map((first) => `${name}: the log has ${failures.length} lines: ${first}`))
+        const failures = errorLogLines(await gateway.ended)
+        violations.push(
+          ...failures.slice(0, 1).map((first) => `${name}: the log has ${failures.length} lines: ${first}`),
+        )
       }
     }
-    return { figures, flaws }
+    return { measurements, violations }
   } finally {
     await database.close()
   }
@@ -85,14 +87,14 @@ function startCommits(world: StreamWorld) {
   }
 }
 
-async function attackedOnce(
+async function runAttack(
   options: StreamsOptions,
   attack: StreamAttack,
   addresses: number,
   gateway: GatewayProcess,
   world: StreamWorld,
 ) {
-  const witness = startWitness(gateway.port, world.honest)
+  const honestClients = startHonestClients(gateway.port, world.honest)
   const clients = startSubscribers()
   const commits = startCommits(world)
   try {
@@ -104,11 +106,18 @@ async function attackedOnce(
     await wait(1_500)
     const before = (await gateway.read()).rssBytes
     await clients.take()
-    const { samples, statuses, during } = await underAttack(options, attack, addresses, gateway, witness, world)
+    const { samples, statuses, during } = await attackAndMeasure(
+      options,
+      attack,
+      addresses,
+      gateway,
+      honestClients,
+      world,
+    )
     const pushes = await pushTimes(clients, commits.committed)
     await wait(1_000)
     const after = await gateway.read()
-    return resultOf(options.bounds, {
+    return resultOf(options.limits, {
       samples,
       statuses,
       pushes,
@@ -118,7 +127,7 @@ async function attackedOnce(
   } finally {
     await commits.stop()
     clients.end()
-    witness.close()
+    honestClients.close()
   }
 }
 
@@ -129,60 +138,60 @@ async function pushTimes(clients: SubscriberProcess, committed: ReadonlyMap<numb
   })
 }
 
-async function underAttack(
-  { seconds, addresses: most }: StreamsOptions,
+async function attackAndMeasure(
+  { seconds, addresses: maxAddresses }: StreamsOptions,
   attack: StreamAttack,
   addresses: number,
   gateway: GatewayProcess,
-  witness: Witness,
+  honestClients: HonestClients,
   { oldest, vaults }: StreamWorld,
 ) {
-  const over = wait(seconds * 1000)
+  const ended = wait(seconds * 1000)
   const statuses = new Map<string, number>()
   const state = { isOver: false }
-  const attackers = Array.from({ length: Math.min(addresses, most) }, (_, at) => {
+  const attackers = Array.from({ length: Math.min(addresses, maxAddresses) }, (_, at) => {
     const localAddress = process.platform === 'linux' ? `127.3.${at >> 7}.${(at & 127) + 1}` : '127.0.0.1'
-    return createStreamAttacker({ port: gateway.port, localAddress, vaults, oldest, over, statuses })
+    return createStreamAttacker({ port: gateway.port, localAddress, vaults, oldest, ended, statuses })
   })
-  witness.begin()
-  const carried = attackers.map(async (attacker) => {
+  honestClients.begin()
+  const attackRuns = attackers.map(async (attacker) => {
     while (!state.isOver) {
-      await attack.carryOut(attacker)
+      await attack.run(attacker)
       await wait(1)
     }
   })
-  await over
+  await ended
   state.isOver = true
   const during = await gateway.read()
-  const samples = await witness.end()
+  const samples = await honestClients.end()
   for (const attacker of attackers) attacker.close()
-  await Promise.all(carried)
+  await Promise.all(attackRuns)
   return { samples, statuses, during: during.rssBytes }
 }
 
 interface Outcome {
-  readonly samples: Samples
+  readonly samples: LatencySamples
   readonly statuses: ReadonlyMap<string, number>
   readonly pushes: readonly number[]
   readonly grown: number
   readonly left: number
 }
 
-function resultOf(bounds: StreamBounds, { samples, statuses, pushes, grown, left }: Outcome) {
-  const measured = {
+function resultOf(limits: StreamLimits, { samples, statuses, pushes, grown, left }: Outcome) {
+  const values = {
     health: Math.max(...samples.health),
     snapshots: quantile(samples.snapshots, 0.99),
     pushes: quantile(pushes, 0.99),
     memory: grown,
   }
   const units = { health: 1, snapshots: 1, pushes: 1, memory: 1e6 }
-  const over = (Object.keys(measured) as (keyof StreamBounds)[]).filter((name) => !(measured[name] <= bounds[name]))
+  const ended = (Object.keys(values) as (keyof StreamLimits)[]).filter((name) => !(values[name] <= limits[name]))
   const counts = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ')
-  const inWords = (name: keyof StreamBounds): string => (measured[name] / units[name]).toFixed(0)
+  const formatMeasurement = (name: keyof StreamLimits): string => (values[name] / units[name]).toFixed(0)
   return {
-    figures: `health ${inWords('health')} ms, snapshots p99 ${inWords('snapshots')} ms, ${pushes.length} pushes p99 ${inWords('pushes')} ms, +${inWords('memory')} MB, afterwards +${(left / 1e6).toFixed(0)} MB (${counts})`,
-    flaws: [
-      ...over.map((name) => `${name} ${inWords(name)}, more than ${bounds[name] / units[name]}`),
+    measurements: `health ${formatMeasurement('health')} ms, snapshots p99 ${formatMeasurement('snapshots')} ms, ${pushes.length} pushes p99 ${formatMeasurement('pushes')} ms, +${formatMeasurement('memory')} MB, afterwards +${(left / 1e6).toFixed(0)} MB (${counts})`,
+    violations: [
+      ...ended.map((name) => `${name} ${formatMeasurement(name)}, more than ${limits[name] / units[name]}`),
       ...(samples.failed > 0 ? [`${samples.failed} honest requests failed`] : []),
     ],
   }

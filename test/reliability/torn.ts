@@ -3,136 +3,144 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { feedText } from '../support/feeds.ts'
 import type { Homes } from '../support/home.ts'
 import { apply, deposit, event, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
-import { type Asked, type Client, clientOf } from './client.ts'
-import { failuresIn, type GatewayProcess, startGateway } from './gateway.ts'
-import type { Finding, Say } from './show.ts'
+import { type Client, createClient, type HttpRequest } from './client.ts'
+import { errorLogLines, type GatewayProcess, startGateway } from './gateway.ts'
+import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 const readers = 8
 const strategyId = 'numbered'
 /** Marked with each number; the quiet vaults are marked with every fifth, in the same order. */
-const busy = vaultA
-const quiet = [vaultB, `0x${'c3'.repeat(20)}`]
-const quietEvery = 5
+const frequentVault = vaultA
+const rareVaults = [vaultB, `0x${'c3'.repeat(20)}`]
+const rareEvery = 5
 /** After a mark with such a number, a ledger row is written. */
 const rowEvery = 10
 const start = midnight + 1_000
 /** Of the busy vault: were few facts committed meanwhile, the answers would show nothing. */
-const fewestStates = 20
+const minStates = 20
 
 /**
  * Pause between two marks of the busy vault, by engine. PGlite takes some 20 ms for a transaction, in the thread that
  * answers: marks that come faster leave time for one answer between two commits.
  */
-export const stepMilliseconds = { postgresql: 10, pglite: 100 } as const
+export const markIntervalMilliseconds = { postgresql: 10, pglite: 100 } as const
 
 interface TornOptions {
   readonly homes: Homes
   /** Of each kind of cache: on and off. */
   readonly answers: number
   /** Pause between two marks of the busy vault. */
-  readonly stepMilliseconds: number
-  readonly say: Say
+  readonly markIntervalMilliseconds: number
+  readonly reportProgress: ReportProgress
 }
 
 /**
  * Reads vaults while they are marked again and again. Each mark carries one number in value, time, range, rewards
  * and fees, so that an answer which mixes two committed states shows two numbers.
  */
-export async function torn({ say, ...options }: TornOptions): Promise<Finding> {
-  const figures: Record<string, number> = {}
-  const flaws: string[] = []
+export async function torn({ reportProgress, ...options }: TornOptions): Promise<ProgramResult> {
+  const measurements: Record<string, number> = {}
+  const violations: string[] = []
   for (const cacheMegabytes of ['64', '0']) {
     const cached = cacheMegabytes === '0' ? 'not cached' : 'cached'
-    const found = await whileMarked(options, cacheMegabytes, (count) => say(`${cached}: ${count} answers`))
-    Object.assign(figures, {
-      [`answers, ${cached}`]: found.answers,
-      [`of them torn, ${cached}`]: found.torn,
-      [`of them of a status that contradicts inRange, ${cached}`]: found.contradictions,
-      [`states that one vault was told in, ${cached}`]: found.states,
-      [`answers repeated in a snapshot, ${cached}`]: found.repeated,
+    const totals = await readWhileMarked(options, cacheMegabytes, (count) =>
+      reportProgress(`${cached}: ${count} answers`),
+    )
+    Object.assign(measurements, {
+      [`answers, ${cached}`]: totals.answers,
+      [`of them torn, ${cached}`]: totals.torn,
+      [`of them of a status that contradicts inRange, ${cached}`]: totals.contradictions,
+      [`states that one vault was told in, ${cached}`]: totals.states,
+      [`answers repeated in a snapshot, ${cached}`]: totals.repeated,
     })
-    flaws.push(...found.flaws.map((flaw) => `${flaw}, ${cached}`))
+    violations.push(...totals.violations.map((violation) => `${violation}, ${cached}`))
   }
-  return { figures, flaws }
+  return { measurements, violations }
 }
 
-interface Found {
+interface TornTotals {
   answers: number
   torn: number
   contradictions: number
   states: number
   repeated: number
-  readonly flaws: string[]
+  readonly violations: string[]
 }
 
-async function whileMarked(
-  { homes, answers, stepMilliseconds }: Omit<TornOptions, 'say'>,
+async function readWhileMarked(
+  { homes, answers, markIntervalMilliseconds }: Omit<TornOptions, 'reportProgress'>,
   cacheMegabytes: string,
-  say: (count: number) => void,
-): Promise<Found> {
+  reportProgress: (count: number) => void,
+): Promise<TornTotals> {
   const home = await homes.create()
   const database = await home.open()
-  await apply(database, beginning())
+  await apply(database, initialFacts())
   await database.close()
   const gateway = await startGateway(['--feed', '-'], { ...home.env, CACHE_MEGABYTES: cacheMegabytes })
-  const found: Found = { answers: 0, torn: 0, contradictions: 0, states: 0, repeated: 0, flaws: [] }
+  const totals: TornTotals = { answers: 0, torn: 0, contradictions: 0, states: 0, repeated: 0, violations: [] }
   const seen = new Set<number>()
-  const client = clientOf(gateway.port, readers)
-  const ending = { isOver: false }
-  const marking = keepMarking(gateway, stepMilliseconds, ending)
+  const client = createClient(gateway.port, readers)
+  const stop = { isOver: false }
+  const marking = markRepeatedly(gateway, markIntervalMilliseconds, stop)
   const read = async (reader: number): Promise<void> => {
-    for (let turn = reader; found.answers < answers || seen.size < fewestStates; turn++) {
-      const { name, asked } = questions[turn % questions.length] as Question
-      const { status, body } = await client.ask(asked)
-      const vaults = status === 200 ? vaultsIn(JSON.parse(body)) : []
-      const flaws = vaults.length === 0 ? [`${status}: ${body}`] : [...vaults.flatMap(flawsOf), ...flawsBetween(vaults)]
-      for (const vault of vaults) if (isBusy(vault)) seen.add(vault.updatedAt)
-      found.answers++
-      if (flaws.length > 0) {
-        found.torn++
-        found.flaws.push(`${name}: ${flaws.join('; ')}`)
+    for (let index = reader; totals.answers < answers || seen.size < minStates; index++) {
+      const { name, request } = namedRequests[index % namedRequests.length] as NamedRequest
+      const { status, body } = await client.send(request)
+      const vaults = status === 200 ? findVaults(JSON.parse(body)) : []
+      const violations =
+        vaults.length === 0
+          ? [`${status}: ${body}`]
+          : [...vaults.flatMap(vaultStateViolations), ...listStateViolations(vaults)]
+      for (const vault of vaults) if (isFrequentVault(vault)) seen.add(vault.updatedAt)
+      totals.answers++
+      if (violations.length > 0) {
+        totals.torn++
+        totals.violations.push(`${name}: ${violations.join('; ')}`)
       }
-      if (vaults.some(contradicts)) found.contradictions++
-      if (found.answers % 500 === 0) say(found.answers)
+      if (vaults.some(hasContradictoryStatus)) totals.contradictions++
+      if (totals.answers % 500 === 0) reportProgress(totals.answers)
     }
   }
   try {
     await Promise.all(Array.from({ length: readers }, (_, reader) => read(reader)))
-    found.repeated = await repeatedAnswers(client)
+    totals.repeated = await repeatedExecutions(client)
   } catch (error) {
-    found.flaws.push(`An answer did not come: ${(error as Error).message}`)
+    totals.violations.push(`An answer did not come: ${(error as Error).message}`)
   } finally {
-    ending.isOver = true
+    stop.isOver = true
     client.close()
   }
   const { status, signal, ...outcome } = await gateway.stop()
   await marking
-  if (status !== 0) found.flaws.push(`The gateway ended with ${String(status ?? signal)}`)
-  found.flaws.push(...failuresIn({ status, signal, ...outcome }).map((line) => `The gateway logged ${line}`))
-  return Object.assign(found, { states: seen.size })
+  if (status !== 0) totals.violations.push(`The gateway ended with ${String(status ?? signal)}`)
+  totals.violations.push(...errorLogLines({ status, signal, ...outcome }).map((line) => `The gateway logged ${line}`))
+  return Object.assign(totals, { states: seen.size })
 }
 
-function beginning(): FactInput[] {
+function initialFacts(): FactInput[] {
   const open = (vault: string): FactInput[] => [opened(vault, strategyId), deposit(vault, midnight + 1, '1')]
-  return [strategy(strategyId), ...[busy, ...quiet].flatMap((vault) => [...open(vault), ...step(vault, 0)])]
+  return [
+    strategy(strategyId),
+    ...[frequentVault, ...rareVaults].flatMap((vault) => [...open(vault), ...numberedFacts(vault, 0)]),
+  ]
 }
 
 /** The facts that one number makes of a vault: its mark, and seldom a ledger row. */
-function step(vault: string, number: number): FactInput[] {
+function numberedFacts(vault: string, number: number): FactInput[] {
   const ts = start + number
   const text = String(number + 1_000)
   const current = `${number + 1_000 + (isInRange(number) ? 0 : 9)}.5`
-  const own = {
+  const position = {
     id: 'p',
     pool: { a: 'WETH', b: 'USDC', venue: 'uniswap-v3', feeTier: 500 },
     range: { lower: text, upper: String(number + 1_001), current },
     pendingRewardsUsd: text,
   }
   const fees = { contributedUsd: text, withdrawnUsd: '0', taxedUsd: '0', highWaterUsd: text }
-  return [mark(vault, ts, text, { positions: [own], fees }), ...rowsOf(vault, number, ts)]
+  return [mark(vault, ts, text, { positions: [position], fees }), ...numberedLedgerRows(vault, number, ts)]
 }
 
-function rowsOf(vault: string, number: number, ts: number): FactInput[] {
+function numberedLedgerRows(vault: string, number: number, ts: number): FactInput[] {
   if (number % rowEvery !== 0) return []
   if (number % 100 === 50) return [event(vault, ts, { type: 'suspend', reason: `at ${number}` })]
   if (number % 100 === 60) return [event(vault, ts, { type: 'resume' })]
@@ -144,20 +152,22 @@ function isInRange(number: number): boolean {
 }
 
 /** Writes the next number's facts in a line each, no faster than the gateway takes them. */
-async function keepMarking(
+async function markRepeatedly(
   { input }: GatewayProcess,
-  stepMilliseconds: number,
-  ending: { isOver: boolean },
+  markIntervalMilliseconds: number,
+  stop: { isOver: boolean },
 ): Promise<void> {
-  for (let number = 1; !ending.isOver; number++) {
-    const facts = [busy, ...(number % quietEvery === 0 ? quiet : [])].flatMap((vault) => step(vault, number))
+  for (let number = 1; !stop.isOver; number++) {
+    const facts = [frequentVault, ...(number % rareEvery === 0 ? rareVaults : [])].flatMap((vault) =>
+      numberedFacts(vault, number),
+    )
     // An error means that the gateway has ended.
     await new Promise((resolve) => input.write(feedText(facts), resolve))
-    await wait(stepMilliseconds)
+    await wait(markIntervalMilliseconds)
   }
 }
 
-interface ToldVault {
+interface NumberedVault {
   readonly vault?: string
   readonly address?: string
   readonly status: string
@@ -180,109 +190,117 @@ interface ToldVault {
 }
 
 /** Where what is told of one vault is of two states, or breaks an invariant. */
-function flawsOf(told: ToldVault): string[] {
-  const number = told.updatedAt - start
-  const [own] = told.positions
-  const newest = told.equity?.at(-1)
-  const row = told.events?.nodes[0]
+function vaultStateViolations(vault: NumberedVault): string[] {
+  const number = vault.updatedAt - start
+  const [position] = vault.positions
+  const newest = vault.equity?.at(-1)
+  const row = vault.events?.nodes[0]
   const numbers = {
-    value: told.valueUsd - 1_000,
-    'lower bound': (own?.range.lower ?? NaN) - 1_000,
-    'upper bound': (own?.range.upper ?? NaN) - 1_001,
-    current: Math.floor(own?.range.current ?? NaN) - 1_000 - (own?.inRange === true ? 0 : 9),
-    rewards: (own?.pendingRewardsUsd ?? NaN) - 1_000,
-    'fees contributed': told.fees.contributedUsd - 1_000,
-    'high-water mark': told.fees.highWaterUsd - 1_000,
+    value: vault.valueUsd - 1_000,
+    'lower bound': (position?.range.lower ?? NaN) - 1_000,
+    'upper bound': (position?.range.upper ?? NaN) - 1_001,
+    current: Math.floor(position?.range.current ?? NaN) - 1_000 - (position?.inRange === true ? 0 : 9),
+    rewards: (position?.pendingRewardsUsd ?? NaN) - 1_000,
+    'fees contributed': vault.fees.contributedUsd - 1_000,
+    'high-water mark': vault.fees.highWaterUsd - 1_000,
     ...(newest && { 'newest point': newest.valueUsd - 1_000, 'time of the newest point': newest.ts - start }),
   }
-  const others = Object.entries(numbers).filter(([, each]) => each !== number)
-  const since = row === undefined ? 0 : told.updatedAt - row.ts
-  const isSuspended = told.status.toLowerCase() === 'suspended'
+  const differing = Object.entries(numbers).filter(([, each]) => each !== number)
+  const since = row === undefined ? 0 : vault.updatedAt - row.ts
+  const isSuspended = vault.status.toLowerCase() === 'suspended'
   return [
-    ...others.map(([name, each]) => `${name} is of ${each} beside ${number}`),
+    ...differing.map(([name, each]) => `${name} is of ${each} beside ${number}`),
     ...(since < 0 || since > rowEvery ? [`the newest row is of ${number - since} beside ${number}`] : []),
-    ...(isSuspended === (told.suspension !== null) ? [] : [`${told.status} beside the suspension of another state`]),
-    ...(contradicts(told) ? [`${told.status} beside inRange ${String(own?.inRange)}`] : []),
-    ...(micro(told.netUsd) === micro(told.valueUsd) + micro(told.capitalOutUsd) - micro(told.capitalInUsd)
+    ...(isSuspended === (vault.suspension !== null) ? [] : [`${vault.status} beside the suspension of another state`]),
+    ...(hasContradictoryStatus(vault) ? [`${vault.status} beside inRange ${String(position?.inRange)}`] : []),
+    ...(toMicroUsd(vault.netUsd) ===
+    toMicroUsd(vault.valueUsd) + toMicroUsd(vault.capitalOutUsd) - toMicroUsd(vault.capitalInUsd)
       ? []
-      : [`netUsd is ${told.netUsd}`]),
-    ...(micro(told.strategyDeltaUsd) + micro(told.marketDeltaUsd) === micro(told.netUsd)
+      : [`netUsd is ${vault.netUsd}`]),
+    ...(toMicroUsd(vault.strategyDeltaUsd) + toMicroUsd(vault.marketDeltaUsd) === toMicroUsd(vault.netUsd)
       ? []
       : [`strategyDeltaUsd and marketDeltaUsd don't sum to netUsd`]),
   ]
 }
 
-function contradicts({ status, positions }: ToldVault): boolean {
+function hasContradictoryStatus({ status, positions }: NumberedVault): boolean {
   const expected = positions.every(({ inRange }) => inRange) ? 'earning' : 'attention'
   return !['suspended', expected].includes(status.toLowerCase())
 }
 
 /** Where vaults of one answer are of two states: the quiet ones have the newest number of theirs, or come right after. */
-function flawsBetween(vaults: readonly ToldVault[]): string[] {
-  const first = vaults.find(isBusy)
+function listStateViolations(vaults: readonly NumberedVault[]): string[] {
+  const first = vaults.find(isFrequentVault)
   if (first === undefined) return []
   const number = first.updatedAt - start
-  const newest = number - (number % quietEvery)
-  const allowed = number % quietEvery === 0 ? [newest, Math.max(0, newest - quietEvery)] : [newest]
+  const newest = number - (number % rareEvery)
+  const allowed = number % rareEvery === 0 ? [newest, Math.max(0, newest - rareEvery)] : [newest]
   return vaults.flatMap((vault) => {
-    const own = vault.updatedAt - start
-    if (isBusy(vault)) return own === number ? [] : [`one vault is of ${number} and of ${own}`]
-    return allowed.includes(own) ? [] : [`a quiet vault is of ${own} beside ${number}`]
+    const position = vault.updatedAt - start
+    if (isFrequentVault(vault)) return position === number ? [] : [`one vault is of ${number} and of ${position}`]
+    return allowed.includes(position) ? [] : [`a quiet vault is of ${position} beside ${number}`]
   })
 }
 
-function isBusy({ vault, address }: ToldVault): boolean {
-  return (vault ?? address)?.toLowerCase() === busy
+function isFrequentVault({ vault, address }: NumberedVault): boolean {
+  return (vault ?? address)?.toLowerCase() === frequentVault
 }
 
 /** Micro-dollars of an amount that is small enough for a float. */
-function micro(usd: number): number {
+function toMicroUsd(usd: number): number {
   return Math.round(usd * 1e6)
 }
 
-const state = `address status valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt
+const stateFields = `address status valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt
   positions { range { lower upper current } inRange pendingRewardsUsd } fees { contributedUsd highWaterUsd }
   suspension { since }`
-const past = `equity(since: ${midnight}, points: 3) { ts valueUsd } events(first: 1) { nodes { ts } }`
+const historyFields = `equity(since: ${midnight}, points: 3) { ts valueUsd } events(first: 1) { nodes { ts } }`
 
-interface Question {
+interface NamedRequest {
   readonly name: string
-  readonly asked: Asked
+  readonly request: HttpRequest
 }
 
-function graphql(query: string): Asked {
+function graphql(query: string): HttpRequest {
   const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
   return { method: 'POST', target: '/graphql', headers, body: JSON.stringify({ query }) }
 }
 
-const questions: readonly Question[] = [
-  { name: 'REST snapshot', asked: { method: 'GET', target: `/vault/${busy}/snapshot` } },
-  { name: 'GraphQL vault', asked: graphql(`{ vault(address: "${busy}") { ${state} ${past} strategy { id } } }`) },
-  { name: 'GraphQL list', asked: graphql(`{ vaults(first: 5) { totalCount nodes { ${state} } } }`) },
+const namedRequests: readonly NamedRequest[] = [
+  { name: 'REST snapshot', request: { method: 'GET', target: `/vault/${frequentVault}/snapshot` } },
+  {
+    name: 'GraphQL vault',
+    request: graphql(`{ vault(address: "${frequentVault}") { ${stateFields} ${historyFields} strategy { id } } }`),
+  },
+  { name: 'GraphQL list', request: graphql(`{ vaults(first: 5) { totalCount nodes { ${stateFields} } } }`) },
   {
     name: 'GraphQL strategy with its vaults',
-    asked: graphql(`{ strategy(id: "${strategyId}") { id liveApr vaults(first: 5) { nodes { ${state} ${past} } } } }`),
+    request: graphql(
+      `{ strategy(id: "${strategyId}") { id liveApr vaults(first: 5) { nodes { ${stateFields} ${historyFields} } } } }`,
+    ),
   },
   {
     name: 'GraphQL objects by their ids',
-    asked: graphql(
-      `{ nodes(ids: ["${busy}", "${strategyId}"]) { ... on Vault { ${state} ${past} } ... on Strategy { vaults { nodes { ${state} } } } } }`,
+    request: graphql(
+      `{ nodes(ids: ["${frequentVault}", "${strategyId}"]) { ... on Vault { ${stateFields} ${historyFields} } ... on Strategy { vaults { nodes { ${stateFields} } } } } }`,
     ),
   },
   {
     name: 'GraphQL aliases',
-    asked: graphql(`{ a: vault(address: "${busy}") { ${state} } b: strategies { vaults { nodes { ${state} } } } }`),
+    request: graphql(
+      `{ a: vault(address: "${frequentVault}") { ${stateFields} } b: strategies { vaults { nodes { ${stateFields} } } } }`,
+    ),
   },
 ]
 
 /** All vaults of an answer, however deep. */
-function vaultsIn(data: unknown): ToldVault[] {
+function findVaults(data: unknown): NumberedVault[] {
   if (typeof data !== 'object' || data === null) return []
-  if ('valueUsd' in data && 'positions' in data) return [data as ToldVault]
-  return Object.values(data).flatMap(vaultsIn)
+  if ('valueUsd' in data && 'positions' in data) return [data as NumberedVault]
+  return Object.values(data).flatMap(findVaults)
 }
 
-async function repeatedAnswers(client: Client): Promise<number> {
-  const { body } = await client.ask({ method: 'GET', target: '/metrics' })
+async function repeatedExecutions(client: Client): Promise<number> {
+  const { body } = await client.send({ method: 'GET', target: '/metrics' })
   return Number(/^vault_gateway_answers_repeated_total(?:\{[^}]*\})? (\d+)$/m.exec(body)?.[1] ?? 0)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { postgresUrl } from '../support/database.ts'
 import { prepareHomes } from '../support/home.ts'
-import { silent } from './show.ts'
+import { ignoreProgress } from './program-result.ts'
 import { versions } from './versions.ts'
 
 const answers = 2_000
@@ -12,8 +12,8 @@ test(
   { timeout: 300_000 },
   async () => {
     const workers = postgresUrl === undefined ? 1 : 2
-    const { figures, flaws } = await versions({ homes, answers, workers, say: silent })
-    expect(flaws).toEqual([])
-    expect(figures['answers']).toBeGreaterThanOrEqual(answers)
+    const { measurements, violations } = await versions({ homes, answers, workers, reportProgress: ignoreProgress })
+    expect(violations).toEqual([])
+    expect(measurements['answers']).toBeGreaterThanOrEqual(answers)
   },
 )

@@ -1,5 +1,5 @@
 import type { Browser, CDPSession, Page } from 'playwright-core'
-import { quantile } from '../../reliability/show.ts'
+import { quantile } from '../../reliability/program-result.ts'
 
 /** Times of a first visit, in milliseconds since the navigation started, and its transfer sizes. */
 export interface FirstLoad {

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../../../src/database/database.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { type GatewayProcess, startGateway } from '../../reliability/gateway.ts'
-import { startWitness } from '../../reliability/attacks/witness.ts'
-import { quantile } from '../../reliability/show.ts'
+import { startHonestClients } from '../../reliability/attacks/honest-clients.ts'
+import { quantile } from '../../reliability/program-result.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 import { startSubscribers, type SubscriberProcess } from './subscriber-process.ts'
 
@@ -102,7 +102,7 @@ function pathOf(at: number): string {
 async function withSnapshotRequests(gateway: GatewayProcess, vaults: number, work: () => Promise<unknown>) {
   // The last vaults: broadcasts change the first one.
   const others = Array.from({ length: Math.min(50, vaults - 1) }, (_, at) => addressOf(vaults - at))
-  const witness = startWitness(gateway.port, others)
+  const witness = startHonestClients(gateway.port, others)
   try {
     await wait(500)
     witness.begin()

@@ -1,41 +1,44 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Asked, clientOf } from '../client.ts'
+import { createClient, type HttpRequest } from '../client.ts'
 
-/** Vaults that an attack can aim at. */
-export interface Target {
-  /** Addresses of vaults with a long series. */
-  readonly long: readonly string[]
-  readonly short: readonly string[]
-  /** Address of the vault with the long ledger. */
+/** Addresses of the vaults that attacks read. */
+export interface AttackTarget {
+  /** Vaults with a long equity series. */
+  readonly longSeriesVaults: readonly string[]
+  readonly shortSeriesVaults: readonly string[]
+  /** The vault with the long ledger. */
   readonly ledger: string
 }
 
-/** A connection on which bytes are written as they are. */
-export interface Wire {
+/** A TCP connection to which an attacker writes raw bytes. */
+export interface AttackConnection {
   readonly socket: Socket
-  /** Resolves when the kernel has taken them, or the connection is closed. */
+  /** Resolves when the kernel has accepted the bytes, or the connection has closed. */
   write(bytes: string | Buffer): Promise<void>
 }
 
-/** How many answers had each status; 0 where a connection ended without one. */
+/** Number of responses by HTTP status; 0 counts requests that failed without a response. */
 export type Statuses = Map<number, number>
 
-/** One attacker: what it sends requests by, until its time is over. */
+/** Connections of one attacker, with the methods by which an attack sends requests. */
 export interface Attacker {
-  readonly target: Target
-  /** Whether it attacks alone, else as one of many. */
+  readonly target: AttackTarget
+  /** Whether this is the only attacker. */
   readonly isAlone: boolean
-  isOver(): boolean
-  /** Resolves when its time is over. */
-  readonly over: Promise<void>
-  /** Asks on the attacker's own connection, which is kept, and reads the answer. */
-  ask(asked: Asked): Promise<void>
+  hasEnded(): boolean
+  /** Resolves when the attack ends. */
+  readonly ended: Promise<void>
+  /** Sends a request on the attacker's keep-alive connection, and reads the response. */
+  send(request: HttpRequest): Promise<void>
   get(target: string, headers?: Readonly<Record<string, string>>): Promise<void>
   graphql(body: GraphqlBody): Promise<void>
-  /** @param reads whether what comes is read, and its statuses counted */
-  open(reads: boolean): Promise<Wire>
+  /**
+   * Opens a raw connection.
+   * @param readsResponses whether responses are read and their statuses counted; otherwise the socket stays paused
+   */
+  open(readsResponses: boolean): Promise<AttackConnection>
 }
 
 export interface GraphqlBody {
@@ -46,46 +49,50 @@ export interface GraphqlBody {
 
 export interface AttackerOptions {
   readonly port: number
-  readonly target: Target
+  readonly target: AttackTarget
   readonly isAlone: boolean
-  readonly over: AbortSignal
+  /** Aborted when the attack ends. */
+  readonly endSignal: AbortSignal
   readonly statuses: Statuses
-  /** Address that the attacker's own connections come from. */
+  /** Local address of the raw connections. */
   readonly localAddress: string
 }
 
-/** @returns the attacker, and what closes all of its connections */
+/**
+ * Creates an attacker.
+ * @returns the attacker, and a function that closes all its connections
+ */
 export function createAttacker(options: AttackerOptions): { attacker: Attacker; close: () => void } {
-  const { port, target, isAlone, over, statuses, localAddress } = options
-  const client = clientOf(port, 1)
+  const { port, target, isAlone, endSignal, statuses, localAddress } = options
+  const client = createClient(port, 1)
   const sockets = new Set<Socket>()
   const count = (status: number): void => void statuses.set(status, (statuses.get(status) ?? 0) + 1)
 
-  const ask = async (asked: Asked): Promise<void> => {
-    const status = await client.ask(asked).then(
-      (answered) => answered.status,
+  const send = async (request: HttpRequest): Promise<void> => {
+    const status = await client.send(request).then(
+      ({ status }) => status,
       () => 0,
     )
-    // What the attacker itself has cut says nothing of the gateway.
-    if (!over.aborted || status !== 0) count(status)
+    // Requests without a response after the end were cut by the attacker, not by the gateway.
+    if (!endSignal.aborted || status !== 0) count(status)
   }
   const attacker: Attacker = {
     target,
     isAlone,
-    isOver: () => over.aborted,
-    over: new Promise((resolve) => over.addEventListener('abort', () => resolve(), { once: true })),
-    ask,
-    get: (path, headers = {}) => ask({ method: 'GET', target: path, headers }),
-    graphql: (body) => ask({ method: 'POST', target: '/graphql', headers: jsonHeaders, body: JSON.stringify(body) }),
-    async open(reads) {
+    hasEnded: () => endSignal.aborted,
+    ended: new Promise((resolve) => endSignal.addEventListener('abort', () => resolve(), { once: true })),
+    send,
+    get: (path, headers = {}) => send({ method: 'GET', target: path, headers }),
+    graphql: (body) => send({ method: 'POST', target: '/graphql', headers: jsonHeaders, body: JSON.stringify(body) }),
+    async open(readsResponses) {
       const socket = connect({ port, host: '127.0.0.1', localAddress })
       sockets.add(socket)
       socket.on('error', () => undefined)
       socket.once('close', () => sockets.delete(socket))
-      if (reads) countStatuses(socket, count)
+      if (readsResponses) countStatuses(socket, count)
       else socket.pause()
       await once(socket, 'connect').catch(() => undefined)
-      return { socket, write: (bytes) => written(socket, bytes) }
+      return { socket, write: (bytes) => writeBytes(socket, bytes) }
     },
   }
   const close = (): void => {
@@ -97,7 +104,7 @@ export function createAttacker(options: AttackerOptions): { attacker: Attacker; 
 
 export const jsonHeaders = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
 
-function written(socket: Socket, bytes: string | Buffer): Promise<void> {
+function writeBytes(socket: Socket, bytes: string | Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (socket.destroyed) return resolve()
     socket.once('close', resolve)
@@ -110,14 +117,14 @@ function written(socket: Socket, bytes: string | Buffer): Promise<void> {
 
 const statusLine = /HTTP\/1\.1 (\d{3}) /g
 
-/** Counts the status lines of what comes; one that is cut between two chunks is not. */
+/** Counts the responses on a connection by status; a status line that is split across two chunks is missed. */
 function countStatuses(socket: Socket, count: (status: number) => void): void {
   socket.setEncoding('latin1').on('data', (text: string) => {
     for (const [, status] of text.matchAll(statusLine)) count(Number(status))
   })
 }
 
-/** Waits a while, and no longer than the attack lasts. */
-export async function pause({ over }: Attacker, milliseconds: number): Promise<void> {
-  await Promise.race([over, wait(milliseconds, undefined, { ref: false })])
+/** Waits for a time, but not beyond the end of the attack. */
+export async function pause({ ended }: Attacker, milliseconds: number): Promise<void> {
+  await Promise.race([ended, wait(milliseconds, undefined, { ref: false })])
 }

@@ -1,5 +1,4 @@
-import { type Attacker, type GraphqlBody, jsonHeaders, pause } from './attacker.ts'
-import { executions } from './executions.ts'
+import { type AttackConnection, type Attacker, type GraphqlBody, jsonHeaders, pause } from './attacker.ts'
 import {
   errorsDocument,
   fragmentsDocument,
@@ -7,49 +6,51 @@ import {
   introspection,
   largeDocument,
   nestedOverlaps,
-  never,
   overlappingDocument,
-  times,
-  unique,
+  repeat,
+  uncached,
+  uniqueName,
 } from './documents.ts'
+import { executions } from './executions.ts'
 
-/** A shape of attack. */
+/** A kind of hostile request, or sequence of requests. */
 export interface Attack {
   readonly name: string
-  /** Which work or state it aims at. */
-  readonly fault: Fault
-  /** How many connections carry it out where it isn't alone; 16 unless said. */
+  /** The work or the state of the gateway that it tries to exhaust. */
+  readonly category: AttackCategory
+  /** Number of connections when it is run by many; 16 by default. */
   readonly connections?: number
-  /** How often it is carried out by many at least, however long that takes: what grows with each request shows itself. */
-  readonly atLeast?: number
+  /** Minimum number of runs by many connections, however long they take: shows memory that grows with each request. */
+  readonly minRuns?: number
   /**
-   * Whether many come from another address than the honest clients: the gateway serves addresses in turn, and only
-   * clients of the attackers' own address wait behind them.
+   * Whether many attackers have another address than the honest clients: the gateway serves addresses in turn, so that
+   * only clients with the attackers' address wait.
    */
-  readonly isFromElsewhere?: boolean
-  /** Carried out once by an attacker alone; by many, again and again until their time is over. */
-  readonly carryOut: (attacker: Attacker) => Promise<void>
+  readonly usesOtherAddress?: boolean
+  /** Sends the requests: once by a single attacker, repeatedly until the end by many. */
+  readonly run: (attacker: Attacker) => Promise<void>
 }
 
-export type Fault =
-  | 'coercion of variables'
-  | 'lists of inputs'
-  | 'state by operation name'
+/** Work or state of the gateway that an attack tries to exhaust. */
+export type AttackCategory =
+  | 'variable coercion'
+  | 'long input lists'
+  | 'caches keyed by operation name'
   | 'pipelined requests'
   | 'pages and assets'
   | 'counts of a long ledger'
-  | 'state by arguments'
-  | 'documents never asked'
-  | 'errors of fields'
-  | 'HTTP itself'
-  | 'large answers'
-  | 'refusals'
+  | 'caches keyed by arguments'
+  | 'uncached documents'
+  | 'field errors'
+  | 'HTTP protocol'
+  | 'large responses'
+  | 'rejected requests'
 
 const defaultConnections = 16
 export const connectionsOf = ({ connections = defaultConnections }: Attack): number => connections
 
 const kilobytes = 1_000
-/** Bytes that a body may have, less what is around what fills it. */
+/** Nearly the maximum size of a request body, with space for the JSON around a long value. */
 const bodyBytes = 65_000
 
 const vaultsWhere = 'query ($where: VaultWhere) { vaults(first: 1, where: $where) { totalCount } }'
@@ -57,81 +58,83 @@ const ledgerTypes = (address: string): string =>
   `query ($types: [EventType!]) { vault(address: "${address}") { events(first: 1, type: $types) { totalCount } } }`
 
 const graphql =
-  (body: (attacker: Attacker) => GraphqlBody): Attack['carryOut'] =>
+  (body: (attacker: Attacker) => GraphqlBody): Attack['run'] =>
   (attacker) =>
     attacker.graphql(body(attacker))
 
-/** An object of keys that no input has, of so many bytes. */
+/** Returns an object of a given JSON size, whose keys resemble `status` but are unknown. */
 function unknownKeys(bytes: number): Record<string, number> {
-  const each = '"statu0000":0,'.length
-  return Object.fromEntries(Array.from({ length: Math.floor(bytes / each) }, (_, at) => [`statu${1_000 + at}`, 0]))
+  const entryBytes = '"statu0000":0,'.length
+  return Object.fromEntries(
+    Array.from({ length: Math.floor(bytes / entryBytes) }, (_, at) => [`statu${1_000 + at}`, 0]),
+  )
 }
 
 const coercion: readonly Attack[] = [
   ...[35, 65].map((size): Attack => ({
     name: `unknown keys, ${size} KB`,
-    fault: 'coercion of variables',
-    carryOut: graphql(() => ({
+    category: 'variable coercion',
+    run: graphql(() => ({
       query: vaultsWhere,
       variables: { where: unknownKeys(size * kilobytes - 300) },
     })),
   })),
   {
-    name: 'wrong addresses',
-    fault: 'coercion of variables',
-    carryOut: graphql(() => ({
+    name: 'invalid addresses',
+    category: 'variable coercion',
+    run: graphql(() => ({
       query: 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { totalCount } }',
       variables: { owner: Array.from({ length: 6_000 }, (_, at) => `0x${at}`) },
     })),
   },
   {
-    name: 'right addresses',
-    fault: 'coercion of variables',
-    carryOut: graphql(() => ({
+    name: 'valid addresses',
+    category: 'variable coercion',
+    run: graphql(() => ({
       query: 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { totalCount } }',
       variables: { owner: Array.from({ length: 1_400 }, (_, at) => `0x${String(at).padStart(40, '0')}`) },
     })),
   },
   {
     name: 'nested variables',
-    fault: 'coercion of variables',
-    carryOut: async (attacker) => {
-      const nested = (open: string, close: string): string => open.repeat(10_000) + close.repeat(10_000)
-      for (const status of [nested('[', ']'), `${'{"status":'.repeat(5_000)}1${'}'.repeat(5_000)}`]) {
+    category: 'variable coercion',
+    run: async (attacker) => {
+      const nestedText = (open: string, close: string): string => open.repeat(10_000) + close.repeat(10_000)
+      for (const status of [nestedText('[', ']'), `${'{"status":'.repeat(5_000)}1${'}'.repeat(5_000)}`]) {
         const body = `{"query":${JSON.stringify(vaultsWhere)},"variables":{"where":{"status":${status}}}}`
-        await attacker.ask({ method: 'POST', target: '/graphql', headers: jsonHeaders, body })
+        await attacker.send({ method: 'POST', target: '/graphql', headers: jsonHeaders, body })
       }
     },
   },
   {
     name: 'huge values in variables',
-    fault: 'coercion of variables',
-    carryOut: async (attacker) => {
+    category: 'variable coercion',
+    run: async (attacker) => {
       const query = 'query ($after: String, $first: Int!) { vaults(after: $after, first: $first) { totalCount } }'
       const digits = '9'.repeat(bodyBytes - 500)
       const values = [`{"after":"${digits}","first":1}`, `{"after":null,"first":${digits}}`, `{"first":1.5e308}`]
       for (const variables of values) {
         const body = `{"query":${JSON.stringify(query)},"variables":${variables}}`
-        await attacker.ask({ method: 'POST', target: '/graphql', headers: jsonHeaders, body })
+        await attacker.send({ method: 'POST', target: '/graphql', headers: jsonHeaders, body })
       }
     },
   },
   {
     name: 'undeclared variables',
-    fault: 'coercion of variables',
-    carryOut: graphql(() => ({
+    category: 'variable coercion',
+    run: graphql(() => ({
       query: '{ strategies { id } }',
       variables: unknownKeys(bodyBytes - 300),
     })),
   },
   {
     name: 'undeclared variables of an event stream',
-    fault: 'coercion of variables',
-    carryOut: async (attacker) => {
+    category: 'variable coercion',
+    run: async (attacker) => {
       const query = 'subscription { ledger { type } }'
       const body = JSON.stringify({ query, variables: unknownKeys(bodyBytes - 300) })
       const headers = { ...jsonHeaders, accept: 'text/event-stream' }
-      await attacker.ask({ method: 'POST', target: '/graphql', headers, body })
+      await attacker.send({ method: 'POST', target: '/graphql', headers, body })
     },
   },
 ]
@@ -139,25 +142,25 @@ const coercion: readonly Attack[] = [
 const lists: readonly Attack[] = [
   {
     name: 'one type 700 times',
-    fault: 'lists of inputs',
-    carryOut: graphql(({ target }) => ({
-      query: never(
-        `{ vault(address: "${target.ledger}") { events(first: 1, type: [${times(700, () => 'HARVEST')}]) { totalCount } } }`,
+    category: 'long input lists',
+    run: graphql(({ target }) => ({
+      query: uncached(
+        `{ vault(address: "${target.ledger}") { events(first: 1, type: [${repeat(700, () => 'HARVEST')}]) { totalCount } } }`,
       ),
     })),
   },
   {
     name: 'one type 5,000 times in variables',
-    fault: 'lists of inputs',
-    carryOut: graphql(({ target }) => ({
+    category: 'long input lists',
+    run: graphql(({ target }) => ({
       query: ledgerTypes(target.ledger),
       variables: { types: Array.from({ length: 5_000 }, () => 'HARVEST') },
     })),
   },
   {
     name: 'types of 200 ledgers',
-    fault: 'lists of inputs',
-    carryOut: graphql(() => ({
+    category: 'long input lists',
+    run: graphql(() => ({
       query:
         'query ($types: [EventType!]) { vaults(first: 200) { nodes { events(first: 1, type: $types) { totalCount } } } }',
       variables: { types: Array.from({ length: 5_000 }, () => 'HARVEST') },
@@ -165,40 +168,40 @@ const lists: readonly Attack[] = [
   },
   {
     name: 'types of a REST path',
-    fault: 'lists of inputs',
-    carryOut: ({ target, get }) =>
-      get(`/vault/${target.ledger}/events?limit=1000&type=${times(900, () => 'harvest', ',')}`),
+    category: 'long input lists',
+    run: ({ target, get }) =>
+      get(`/vault/${target.ledger}/events?limit=1000&type=${repeat(900, () => 'harvest', ',')}`),
   },
   {
     name: '7,000 statuses',
-    fault: 'lists of inputs',
-    carryOut: graphql(() => ({
+    category: 'long input lists',
+    run: graphql(() => ({
       query: vaultsWhere,
       variables: { where: { status: Array.from({ length: 7_000 }, () => 'IDLE') } },
     })),
   },
   {
     name: '2,000 strategy ids',
-    fault: 'lists of inputs',
-    carryOut: graphql(() => ({
+    category: 'long input lists',
+    run: graphql(() => ({
       query: vaultsWhere,
-      variables: { where: { strategy: Array.from({ length: 2_000 }, unique) } },
+      variables: { where: { strategy: Array.from({ length: 2_000 }, uniqueName) } },
     })),
   },
   {
     name: '900 strategy ids inline',
-    fault: 'lists of inputs',
-    carryOut: graphql(() => ({
-      query: never(`{ vaults(where: { strategy: [${times(900, (at) => `"${at}"`)}] }) { totalCount } }`),
+    category: 'long input lists',
+    run: graphql(() => ({
+      query: uncached(`{ vaults(where: { strategy: [${repeat(900, (at) => `"${at}"`)}] }) { totalCount } }`),
     })),
   },
 ]
 
-/** First a success with the same headers, so that those after it are answered as a known document's are. */
-async function askByNames(attacker: Attacker, name: () => string): Promise<void> {
+/** Sends a valid operation, then the same document, which is cached now, with unknown operation names. */
+async function sendOperationNames(attacker: Attacker, name: () => string): Promise<void> {
   const query = '{ strategies { id } }'
   await attacker.graphql({ query })
-  for (let asked = 0; asked < 10 && !attacker.isOver(); asked++) {
+  for (let sent = 0; sent < 10 && !attacker.hasEnded(); sent++) {
     await attacker.graphql({ query, operationName: name() })
   }
 }
@@ -206,62 +209,65 @@ async function askByNames(attacker: Attacker, name: () => string): Promise<void>
 const operationNames: readonly Attack[] = [
   {
     name: 'operation names',
-    fault: 'state by operation name',
-    atLeast: 200,
-    carryOut: (attacker) => askByNames(attacker, unique),
+    category: 'caches keyed by operation name',
+    minRuns: 200,
+    run: (attacker) => sendOperationNames(attacker, uniqueName),
   },
   {
     name: 'operation names of 60 KB',
-    fault: 'state by operation name',
-    atLeast: 200,
-    carryOut: (attacker) => askByNames(attacker, () => unique() + 'x'.repeat(60_000)),
+    category: 'caches keyed by operation name',
+    minRuns: 200,
+    run: (attacker) => sendOperationNames(attacker, () => uniqueName() + 'x'.repeat(60_000)),
   },
   {
     name: 'operation names by GET',
-    fault: 'state by operation name',
-    carryOut: ({ get }) =>
+    category: 'caches keyed by operation name',
+    run: ({ get }) =>
       get(
-        `/graphql?query=${encodeURIComponent('query A { strategies { id } } query B { universe { screenedAt } }')}&operationName=${unique()}${'x'.repeat(7_000)}`,
+        `/graphql?query=${encodeURIComponent('query A { strategies { id } } query B { universe { screenedAt } }')}&operationName=${uniqueName()}${'x'.repeat(7_000)}`,
         { accept: jsonHeaders.accept },
       ),
   },
 ]
 
-const post = (body: string): string =>
+const postRequest = (body: string): string =>
   `POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
-/** Requests one after the other, a megabyte a connection, whose answers nobody reads; 16 MB where the attacker is alone. */
+/** Pipelines 1 MB of requests on a connection without reading responses; 16 MB if the attacker is alone. */
 const pipelined = (name: string, request: (attacker: Attacker, index: number) => string): Attack => ({
   name: `pipelined ${name}`,
-  fault: 'pipelined requests',
-  carryOut: async (attacker) => {
-    const wire = await attacker.open(false)
+  category: 'pipelined requests',
+  run: async (attacker) => {
+    const connection = await attacker.open(false)
     let bytes = attacker.isAlone ? 16_000_000 : 1_000_000
-    for (let index = 0; bytes > 0 && !attacker.isOver() && !wire.socket.destroyed;) {
-      let some = ''
-      while (some.length < 60_000) some += request(attacker, index++)
-      bytes -= some.length
-      await Promise.race([wire.write(some), attacker.over])
+    for (let index = 0; bytes > 0 && !attacker.hasEnded() && !connection.socket.destroyed;) {
+      let chunk = ''
+      while (chunk.length < 60_000) chunk += request(attacker, index++)
+      bytes -= chunk.length
+      await Promise.race([connection.write(chunk), attacker.ended])
     }
-    await attacker.over
+    await attacker.ended
   },
 })
 
 const pipelines: readonly Attack[] = [
-  pipelined('snapshots', ({ target }) => `GET /vault/${target.short[0] ?? ''}/snapshot HTTP/1.1\r\nhost: x\r\n\r\n`),
+  pipelined(
+    'snapshots',
+    ({ target }) => `GET /vault/${target.shortSeriesVaults[0] ?? ''}/snapshot HTTP/1.1\r\nhost: x\r\n\r\n`,
+  ),
   pipelined(
     'ledgers',
     ({ target }, at) => `GET /vault/${target.ledger}/events?since=${at} HTTP/1.1\r\nhost: x\r\n\r\n`,
   ),
   pipelined('GraphQL', (_, at) =>
-    post(
+    postRequest(
       JSON.stringify({
         query: `{ vaults(first: 200) { nodes { owner strategyId netUsd events(first: 3) { nodes { ts } } } } } # ${at % 7}`,
       }),
     ),
   ),
   pipelined('counts', ({ target }, at) =>
-    post(
+    postRequest(
       JSON.stringify({
         query:
           'query ($a: Address!, $s: UnixTime) { vault(address: $a) { events(first: 1, since: $s) { totalCount } } }',
@@ -269,50 +275,58 @@ const pipelines: readonly Attack[] = [
       }),
     ),
   ),
-  pipelined('new documents', () => post(JSON.stringify({ query: never('{ strategies { id } }') }))),
-  pipelined('refusals', () => post('{"query":1}')),
+  pipelined('new documents', () => postRequest(JSON.stringify({ query: uncached('{ strategies { id } }') }))),
+  pipelined('rejected requests', () => postRequest('{"query":1}')),
   pipelined('unknown paths', (_, at) => `GET /nowhere/${at} HTTP/1.1\r\nhost: x\r\n\r\n`),
   pipelined('probes', (_, at) => `GET ${at % 2 === 0 ? '/ready' : '/metrics'} HTTP/1.1\r\nhost: x\r\n\r\n`),
 ]
 
 const unreadConnections = 60
 
-/** Requests as long as the connection takes them, whose answers nobody reads. */
+/** Pipelines requests without reading the responses. */
 const unread = (
   name: string,
-  fault: Fault,
+  category: AttackCategory,
   request: (attacker: Attacker, index: number) => string,
   perConnection = 20,
 ): Attack => ({
   name: `${name}, unread`,
-  fault,
+  category,
   connections: unreadConnections,
-  carryOut: async (attacker) => {
-    const wire = await attacker.open(false)
-    await Promise.race([wire.write(times(perConnection, (index) => request(attacker, index), '')), attacker.over])
-    await attacker.over
+  run: async (attacker) => {
+    const connection = await attacker.open(false)
+    await Promise.race([
+      connection.write(repeat(perConnection, (index) => request(attacker, index), '')),
+      attacker.ended,
+    ])
+    await attacker.ended
   },
 })
 
 const encodings = ['br', 'gzip', 'identity', 'gzip;q=0.5, br;q=0.1', 'deflate, *']
-const page = (target: string, headers = ''): string => `GET ${target} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`
+const getRequest = (target: string, headers = ''): string => `GET ${target} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`
 const assets = ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/docs', '/openapi.json', '/docs/start.js']
 
-const pages: readonly Attack[] = [
-  unread('GraphiQL', 'pages and assets', () => page('/graphql', 'accept: text/html\r\n'), 5),
-  unread('GraphiQL, links', 'pages and assets', () => page(`/graphql?query=${unique()}`, 'accept: text/html\r\n'), 5),
-  unread('assets', 'pages and assets', (_, at) => page(assets[at % 2] ?? ''), 5),
+const pagesAndAssets: readonly Attack[] = [
+  unread('GraphiQL', 'pages and assets', () => getRequest('/graphql', 'accept: text/html\r\n'), 5),
+  unread(
+    'GraphiQL, links',
+    'pages and assets',
+    () => getRequest(`/graphql?query=${uniqueName()}`, 'accept: text/html\r\n'),
+    5,
+  ),
+  unread('assets', 'pages and assets', (_, at) => getRequest(assets[at % 2] ?? ''), 5),
   {
     name: 'GraphiQL in each encoding',
-    fault: 'pages and assets',
-    carryOut: async ({ get }) => {
+    category: 'pages and assets',
+    run: async ({ get }) => {
       for (const encoding of encodings) await get('/graphql', { accept: 'text/html', 'accept-encoding': encoding })
     },
   },
   {
     name: 'assets in each encoding',
-    fault: 'pages and assets',
-    carryOut: async ({ get }) => {
+    category: 'pages and assets',
+    run: async ({ get }) => {
       for (const encoding of encodings) {
         for (const asset of assets) await get(asset, { 'accept-encoding': encoding })
       }
@@ -320,63 +334,63 @@ const pages: readonly Attack[] = [
   },
   {
     name: 'assets with parameters',
-    fault: 'pages and assets',
-    carryOut: ({ get }) => get(`/docs/swagger-ui-bundle.js?${unique()}`, { 'accept-encoding': 'br' }),
+    category: 'pages and assets',
+    run: ({ get }) => get(`/docs/swagger-ui-bundle.js?${uniqueName()}`, { 'accept-encoding': 'br' }),
   },
 ]
 
 const probes: readonly Attack[] = ['/metrics', '/ready', '/health'].map((path) => ({
   name: `probes of ${path}`,
-  fault: 'pages and assets',
-  carryOut: ({ get }) => get(path),
+  category: 'pages and assets',
+  run: ({ get }) => get(path),
 }))
 
 const counts: readonly Attack[] = [
   {
     name: 'count of the long ledger',
-    fault: 'counts of a long ledger',
-    carryOut: graphql(({ target }) => ({
+    category: 'counts of a long ledger',
+    run: graphql(({ target }) => ({
       query: 'query ($a: Address!, $s: UnixTime) { vault(address: $a) { events(first: 1, since: $s) { totalCount } } }',
       variables: { a: target.ledger, s: Math.floor(Math.random() * 1e6) },
     })),
   },
   {
     name: 'counts in 50 windows',
-    fault: 'counts of a long ledger',
-    carryOut: graphql(({ target }) => ({
-      query: never(
-        `{ vault(address: "${target.ledger}") { ${times(50, (at) => `a${at}: events(first: 1, since: ${at}, until: ${2e9 + at}, type: [HARVEST, REBALANCE, PLANT]) { totalCount }`)} } }`,
+    category: 'counts of a long ledger',
+    run: graphql(({ target }) => ({
+      query: uncached(
+        `{ vault(address: "${target.ledger}") { ${repeat(50, (at) => `a${at}: events(first: 1, since: ${at}, until: ${2e9 + at}, type: [HARVEST, REBALANCE, PLANT]) { totalCount }`)} } }`,
       ),
     })),
   },
   {
     name: 'counts in nested lists',
-    fault: 'counts of a long ledger',
-    carryOut: graphql(() => ({
-      query: never(
+    category: 'counts of a long ledger',
+    run: graphql(() => ({
+      query: uncached(
         '{ strategies { vaults(first: 20) { totalCount nodes { events(first: 1) { totalCount } strategy { vaults(first: 2) { totalCount nodes { events(first: 2) { totalCount } } } } } } } }',
       ),
     })),
   },
 ]
 
-const anyTime = (): number => 1_700_006_400 + Math.floor(Math.random() * 12_000_000)
+const randomTime = (): number => 1_700_006_400 + Math.floor(Math.random() * 12_000_000)
 
-const byArguments: readonly Attack[] = [
+const argumentVariations: readonly Attack[] = [
   {
     name: 'filters of 990 ids on 40 pages',
-    fault: 'state by arguments',
-    carryOut: graphql(() => ({
-      query: `query ($w: VaultWhere) { ${times(40, (at) => `a${at}: vaults(first: ${at + 1}) { ...p }`)} }
-        fragment p on VaultConnection { nodes { strategy { ${times(33, () => 'vaults(where: $w) { totalCount }')} } } }`,
+    category: 'caches keyed by arguments',
+    run: graphql(() => ({
+      query: `query ($w: VaultWhere) { ${repeat(40, (at) => `a${at}: vaults(first: ${at + 1}) { ...p }`)} }
+        fragment p on VaultConnection { nodes { strategy { ${repeat(33, () => 'vaults(where: $w) { totalCount }')} } } }`,
       variables: { w: { strategy: Array.from({ length: 990 }, (_, at) => `s${at}`) } },
     })),
   },
   {
     name: '20 pairs at 20 venues',
-    fault: 'lists of inputs',
-    carryOut: graphql(() => ({
-      query: never(
+    category: 'long input lists',
+    run: graphql(() => ({
+      query: uncached(
         'query ($w: VaultWhere) { vaults(first: 1, orderBy: { field: NET_USD }, where: $w) { totalCount nodes { id } } }',
       ),
       variables: {
@@ -389,65 +403,67 @@ const byArguments: readonly Attack[] = [
   },
   {
     name: 'filters of 60 KB',
-    fault: 'state by arguments',
-    atLeast: 1_200,
-    carryOut: graphql(() => ({
+    category: 'caches keyed by arguments',
+    minRuns: 1_200,
+    run: graphql(() => ({
       query: 'query ($where: VaultWhere) { vaults(first: 1, where: $where) { nodes { netUsd } } }',
-      variables: { where: { strategy: Array.from({ length: 150 }, () => unique() + 'x'.repeat(380)) } },
+      variables: { where: { strategy: Array.from({ length: 150 }, () => uniqueName() + 'x'.repeat(380)) } },
     })),
   },
   {
     name: 'windows of a ledger',
-    fault: 'state by arguments',
-    carryOut: ({ target, get }) => get(`/vault/${target.ledger}/events?limit=1&since=${anyTime() % 1_000_000}`),
+    category: 'caches keyed by arguments',
+    run: ({ target, get }) => get(`/vault/${target.ledger}/events?limit=1&since=${randomTime() % 1_000_000}`),
   },
   {
     name: 'windows of the longest series',
-    fault: 'state by arguments',
-    carryOut: ({ target, get }) => {
-      const [since, until] = [anyTime(), anyTime()].sort()
-      return get(`/vault/${target.long[0] ?? ''}/equity?points=2000&since=${since ?? 0}&until=${until ?? 0}`)
+    category: 'caches keyed by arguments',
+    run: ({ target, get }) => {
+      const [since, until] = [randomTime(), randomTime()].sort()
+      return get(
+        `/vault/${target.longSeriesVaults[0] ?? ''}/equity?points=2000&since=${since ?? 0}&until=${until ?? 0}`,
+      )
     },
   },
   {
-    name: 'moments of a vault',
-    fault: 'state by arguments',
-    carryOut: ({ target, get }) => get(`/vault/${target.long[0] ?? ''}/snapshot?at=${anyTime()}`),
+    name: 'past states of a vault',
+    category: 'caches keyed by arguments',
+    run: ({ target, get }) => get(`/vault/${target.longSeriesVaults[0] ?? ''}/snapshot?at=${randomTime()}`),
   },
   {
     name: 'unknown vaults',
-    fault: 'state by arguments',
-    carryOut: ({ get }) =>
-      get(`/vault/0x${times(5, () => String(Math.random()).slice(2, 10).padEnd(8, '1'), '')}/snapshot`),
+    category: 'caches keyed by arguments',
+    run: ({ get }) =>
+      get(`/vault/0x${repeat(5, () => String(Math.random()).slice(2, 10).padEnd(8, '1'), '')}/snapshot`),
   },
   {
-    name: 'spellings of a vault',
-    fault: 'state by arguments',
-    carryOut: ({ target, get }) => {
-      const spelled = [...target.ledger].map((each) =>
+    name: 'percent-encodings of a vault',
+    category: 'caches keyed by arguments',
+    run: ({ target, get }) => {
+      const escapedAddress = [...target.ledger].map((each) =>
         Math.random() < 0.5 ? each : `%${each.charCodeAt(0).toString(16)}`,
       )
-      return get(`/vault/${spelled.join('')}/events?limit=1000`)
+      return get(`/vault/${escapedAddress.join('')}/events?limit=1000`)
     },
   },
   {
     name: 'Accept headers of GraphQL',
-    fault: 'state by arguments',
-    carryOut: (attacker) =>
-      attacker.ask({
+    category: 'caches keyed by arguments',
+    run: (attacker) =>
+      attacker.send({
         method: 'POST',
-        target: `/graphql?${unique()}`,
-        headers: { ...jsonHeaders, accept: `application/json;x="${unique()}${'x'.repeat(900)}"` },
+        target: `/graphql?${uniqueName()}`,
+        headers: { ...jsonHeaders, accept: `application/json;x="${uniqueName()}${'x'.repeat(900)}"` },
         body: JSON.stringify({ query: '{ strategies { id } }' }),
       }),
   },
   {
-    name: 'media ranges in thousands',
-    fault: 'state by arguments',
-    carryOut: (attacker) =>
-      attacker.ask({
+    name: 'thousands of media ranges',
+    category: 'caches keyed by arguments',
+    run: (attacker) =>
+      attacker.send({
         method: 'POST',
-        target: `/graphql?${unique()}`,
+        target: `/graphql?${uniqueName()}`,
         headers: { ...jsonHeaders, accept: `${'a/b,'.repeat(3_500)}a/b` },
         body: JSON.stringify({ query: '{ strategies { id } }' }),
       }),
@@ -460,57 +476,59 @@ const newDocument = (
   connections = defaultConnections,
 ): Attack => ({
   name,
-  fault: 'documents never asked',
+  category: 'uncached documents',
   connections,
-  carryOut: graphql((attacker) => ({ query: query(attacker) })),
+  run: graphql((attacker) => ({ query: query(attacker) })),
 })
 
 const documents: readonly Attack[] = [
-  { ...newDocument('fields in fragments of fragments', fragmentsOfFields), atLeast: 200 },
-  newDocument('large documents', ({ target }) => largeDocument(target.short[0] ?? ''), 150),
+  { ...newDocument('fields in fragments of fragments', fragmentsOfFields), minRuns: 200 },
+  newDocument('large documents', ({ target }) => largeDocument(target.shortSeriesVaults[0] ?? ''), 150),
   newDocument('documents of fragments', fragmentsDocument, 150),
   newDocument('overlapping selections', () => overlappingDocument(false)),
   newDocument('conflicting selections', () => overlappingDocument(true), 150),
   newDocument('nested overlaps', nestedOverlaps),
   newDocument('documents of errors', errorsDocument, 150),
   newDocument('unknown keys inline', () =>
-    never(`{ vaults(where: { ${times(320, (at) => `statu${at}: 1`)} }) { totalCount } }`),
+    uncached(`{ vaults(where: { ${repeat(320, (at) => `statu${at}: 1`)} }) { totalCount } }`),
   ),
-  newDocument('wrong addresses inline', () =>
-    never(`{ vaults(where: { owner: [${times(900, (at) => `"0x${at}"`)}] }) { totalCount } }`),
+  newDocument('invalid addresses inline', () =>
+    uncached(`{ vaults(where: { owner: [${repeat(900, (at) => `"0x${at}"`)}] }) { totalCount } }`),
   ),
   newDocument('fragment cycles', () =>
-    never(
-      `{ strategies { ...f0 } } ${times(90, (at) => `fragment f${at} on Strategy { id ...f${(at + 1) % 90} ...f${(at + 7) % 90} }`)}`,
+    uncached(
+      `{ strategies { ...f0 } } ${repeat(90, (at) => `fragment f${at} on Strategy { id ...f${(at + 1) % 90} ...f${(at + 7) % 90} }`)}`,
     ),
   ),
   newDocument('variables of a document', () =>
-    never(`query (${times(150, (at) => `$v${at}: VaultWhere = {}`)}) { strategies { id } }`),
+    uncached(`query (${repeat(150, (at) => `$v${at}: VaultWhere = {}`)}) { strategies { id } }`),
   ),
-  newDocument('operations of a document', () => never(times(190, (at) => `query q${at} { __typename }`))),
-  newDocument('introspection', () => never(introspection)),
+  newDocument('operations of a document', () => uncached(repeat(190, (at) => `query q${at} { __typename }`))),
+  newDocument('introspection', () => uncached(introspection)),
   newDocument('introspection, aliased', () =>
-    never(`{ ${times(15, (at) => `a${at}: __schema { types { fields { name args { name } } } }`)} }`),
+    uncached(`{ ${repeat(15, (at) => `a${at}: __schema { types { fields { name args { name } } } }`)} }`),
   ),
   newDocument('aliases', ({ target }) =>
-    never(
-      `{ ${times(50, (at) => `a${at}: vault(address: "${target.long[at % target.long.length] ?? ''}") { netUsd }`)} }`,
+    uncached(
+      `{ ${repeat(50, (at) => `a${at}: vault(address: "${target.longSeriesVaults[at % target.longSeriesVaults.length] ?? ''}") { netUsd }`)} }`,
     ),
   ),
-  newDocument('directives', () => never(`{ strategies { ${times(50, () => 'id @include(if: true)')} } }`)),
-  newDocument('directives over the bound', () => never(`{ strategies { id ${'@include(if: true) '.repeat(160)} } }`)),
-  newDocument('type names', () => never(`{ ${'__typename '.repeat(990)} }`)),
-  newDocument('selection sets, deep', () => never(`${'{ a '.repeat(330)}${'}'.repeat(330)}`)),
-  newDocument('strings', () => never(`{ vaults(after: "${'\\u0041'.repeat(3_000)}") { totalCount } }`)),
-  newDocument('documents of 60 KB', () => never(`{ strategies { id } } ${'#'.repeat(60_000)}`)),
-  newDocument('tokens without end', () => never('{ '.repeat(15_000))),
+  newDocument('directives', () => uncached(`{ strategies { ${repeat(50, () => 'id @include(if: true)')} } }`)),
+  newDocument('directives over the limit', () =>
+    uncached(`{ strategies { id ${'@include(if: true) '.repeat(160)} } }`),
+  ),
+  newDocument('type names', () => uncached(`{ ${'__typename '.repeat(990)} }`)),
+  newDocument('selection sets, deep', () => uncached(`${'{ a '.repeat(330)}${'}'.repeat(330)}`)),
+  newDocument('strings', () => uncached(`{ vaults(after: "${'\\u0041'.repeat(3_000)}") { totalCount } }`)),
+  newDocument('documents of 60 KB', () => uncached(`{ strategies { id } } ${'#'.repeat(60_000)}`)),
+  newDocument('unclosed braces', () => uncached('{ '.repeat(15_000))),
 ]
 
-const refused: readonly Attack[] = [
+const refusals: readonly Attack[] = [
   {
-    name: 'cursors',
-    fault: 'refusals',
-    carryOut: async (attacker) => {
+    name: 'invalid cursors',
+    category: 'rejected requests',
+    run: async (attacker) => {
       const { target } = attacker
       const deep = Buffer.from('['.repeat(20_000)).toString('base64url')
       for (const after of ['x'.repeat(60_000), deep, '\u0000', Buffer.from('[1,2,3]').toString('base64url')]) {
@@ -524,12 +542,12 @@ const refused: readonly Attack[] = [
     },
   },
   {
-    name: 'numbers out of bounds',
-    fault: 'refusals',
-    carryOut: async (attacker) => {
+    name: 'numbers out of range',
+    category: 'rejected requests',
+    run: async (attacker) => {
       for (const first of ['2147483647', '-2147483648', '1.5', '1e400', '99999999999999999999']) {
         await attacker.graphql({
-          query: never(`{ vaults(first: ${first}) { nodes { events(first: ${first}) { totalCount } } } }`),
+          query: uncached(`{ vaults(first: ${first}) { nodes { events(first: ${first}) { totalCount } } } }`),
         })
       }
       await attacker.get(`/vault/${attacker.target.ledger}/equity?points=${'9'.repeat(7_000)}`)
@@ -537,45 +555,45 @@ const refused: readonly Attack[] = [
   },
   {
     name: 'NUL characters',
-    fault: 'refusals',
-    carryOut: async (attacker) => {
+    category: 'rejected requests',
+    run: async (attacker) => {
       await attacker.graphql({ query: vaultsWhere, variables: { where: { strategy: ['\u0000', '\ud800'] } } })
       await attacker.get('/vault/%00/snapshot')
     },
   },
   {
     name: 'unknown paths',
-    fault: 'refusals',
-    carryOut: ({ get }) => get(`/${unique()}/${'a/'.repeat(2_000)}`),
+    category: 'rejected requests',
+    run: ({ get }) => get(`/${uniqueName()}/${'a/'.repeat(2_000)}`),
   },
   {
-    name: 'parameters in thousands',
-    fault: 'refusals',
-    carryOut: async ({ get, target }) => {
-      await get(`/vault/${target.ledger}/events?${times(2_000, (at) => `a${at}`, '&')}`)
-      await get(`/vault/${target.ledger}/events?${times(1_300, () => 'limit', '&')}`)
-      await get(`/graphql?query=x${times(1_300, () => 'limit', '&')}`, { accept: jsonHeaders.accept })
+    name: 'thousands of parameters',
+    category: 'rejected requests',
+    run: async ({ get, target }) => {
+      await get(`/vault/${target.ledger}/events?${repeat(2_000, (at) => `a${at}`, '&')}`)
+      await get(`/vault/${target.ledger}/events?${repeat(1_300, () => 'limit', '&')}`)
+      await get(`/graphql?query=x${repeat(1_300, () => 'limit', '&')}`, { accept: jsonHeaders.accept })
     },
   },
   {
     name: 'percent-encoding errors',
-    fault: 'refusals',
-    carryOut: async ({ get }) => {
+    category: 'rejected requests',
+    run: async ({ get }) => {
       await get(`/vault/${'%ff'.repeat(2_500)}/snapshot?since=${'%'.repeat(400)}`)
       await get(`/vault/${'%61'.repeat(2_500)}/snapshot`)
     },
   },
   {
     name: 'HEAD and OPTIONS',
-    fault: 'refusals',
-    carryOut: async (attacker) => {
+    category: 'rejected requests',
+    run: async (attacker) => {
       const { target } = attacker
       for (const method of ['HEAD', 'OPTIONS', 'DELETE']) {
-        await attacker.ask({
+        await attacker.send({
           method,
-          target: `/vault/${target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`,
+          target: `/vault/${target.ledger}/events?limit=1000&since=${randomTime() % 1_000_000}`,
         })
-        await attacker.ask({ method, target: '/graphql' })
+        await attacker.send({ method, target: '/graphql' })
       }
     },
   },
@@ -583,185 +601,191 @@ const refused: readonly Attack[] = [
 
 const longAlias = (characters: number): string => 'a'.repeat(characters)
 
-const answers: readonly Attack[] = [
-  unread('300 KB, kept', 'large answers', ({ target }) => page(`/vault/${target.ledger}/events?limit=1000`)),
-  unread('300 KB, made anew', 'large answers', ({ target }) =>
-    page(`/vault/${target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`),
+const largeResponses: readonly Attack[] = [
+  unread('300 KB, cached', 'large responses', ({ target }) => getRequest(`/vault/${target.ledger}/events?limit=1000`)),
+  unread('300 KB, uncached', 'large responses', ({ target }) =>
+    getRequest(`/vault/${target.ledger}/events?limit=1000&since=${randomTime() % 1_000_000}`),
   ),
   {
-    name: '300 KB, compressed anew',
-    fault: 'large answers',
-    carryOut: ({ target, get }) =>
-      get(`/vault/${target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`, { 'accept-encoding': 'br' }),
+    name: '300 KB, compressed each time',
+    category: 'large responses',
+    run: ({ target, get }) =>
+      get(`/vault/${target.ledger}/events?limit=1000&since=${randomTime() % 1_000_000}`, { 'accept-encoding': 'br' }),
   },
   {
-    name: 'aliases as long as they may be',
-    fault: 'large answers',
-    carryOut: graphql(({ target }) => ({
-      query: never(`{ vault(address: "${target.long[0]}") { equity(points: 2000) { ${longAlias(100)}: ts } } }`),
+    name: 'aliases of the maximum length',
+    category: 'large responses',
+    run: graphql(({ target }) => ({
+      query: uncached(
+        `{ vault(address: "${target.longSeriesVaults[0]}") { equity(points: 2000) { ${longAlias(100)}: ts } } }`,
+      ),
     })),
   },
   {
     name: 'aliases of 19,000 characters',
-    fault: 'refusals',
-    carryOut: graphql(({ target }) => ({
-      query: never(`{ vault(address: "${target.long[0]}") { equity(points: 2000) { ${longAlias(19_000)}: ts } } }`),
+    category: 'rejected requests',
+    run: graphql(({ target }) => ({
+      query: uncached(
+        `{ vault(address: "${target.longSeriesVaults[0]}") { equity(points: 2000) { ${longAlias(19_000)}: ts } } }`,
+      ),
     })),
   },
   {
-    name: 'answers left at once',
-    fault: 'large answers',
-    carryOut: async (attacker) => {
-      const wire = await attacker.open(true)
-      await wire.write(page(`/vault/${attacker.target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`))
+    name: 'responses abandoned at once',
+    category: 'large responses',
+    run: async (attacker) => {
+      const connection = await attacker.open(true)
+      await connection.write(
+        getRequest(`/vault/${attacker.target.ledger}/events?limit=1000&since=${randomTime() % 1_000_000}`),
+      )
       await pause(attacker, 5)
-      wire.socket.destroy()
+      connection.socket.destroy()
     },
   },
 ]
 
-/** Bytes on a connection of their own, whose answers are read. */
-const raw = (
+/** Opens a connection for each run, on which the attack writes raw bytes and responses are read. */
+const onOwnConnection = (
   name: string,
-  carryOut: (attacker: Attacker, wire: Awaited<ReturnType<Attacker['open']>>) => Promise<void>,
+  run: (attacker: Attacker, connection: AttackConnection) => Promise<void>,
 ): Attack => ({
   name,
-  fault: 'HTTP itself',
-  carryOut: async (attacker) => {
-    const wire = await attacker.open(true)
-    await carryOut(attacker, wire)
-    wire.socket.destroy()
+  category: 'HTTP protocol',
+  run: async (attacker) => {
+    const connection = await attacker.open(true)
+    await run(attacker, connection)
+    connection.socket.destroy()
   },
 })
 
-/** How long an answer to bytes on a connection of their own is waited for. */
-const answerMilliseconds = 50
-const keptConnections = 40
-/** As many as one read of a connection brings. */
+/** Time for a response on a raw connection. */
+const responseMilliseconds = 50
+const openConnections = 40
+/** Invalid requests without Host: about 64 KB, the size of one read from a socket. */
 const withoutHost = 'GET / HTTP/1.1\r\n\r\n'.repeat(3_600)
 
 /**
- * Many connections that were answered before, and then all have input to parse at once.
- * @param before returns the request that is answered before: a stream does not end
+ * Opens connections that each send one request, and then all write a large input at the same time.
+ * @param firstRequest returns that request; a stream stays open during the input
  */
-function onKeptConnections(
+function onOpenConnections(
   name: string,
   bytes: string,
-  before: (attacker: Attacker) => string = () => page('/health'),
+  firstRequest: (attacker: Attacker) => string = () => getRequest('/health'),
 ): Attack {
   return {
     name,
-    fault: 'HTTP itself',
-    isFromElsewhere: true,
-    async carryOut(attacker) {
-      const wires = await Promise.all(
-        Array.from({ length: attacker.isAlone ? 1 : keptConnections }, () => attacker.open(true)),
+    category: 'HTTP protocol',
+    usesOtherAddress: true,
+    async run(attacker) {
+      const connections = await Promise.all(
+        Array.from({ length: attacker.isAlone ? 1 : openConnections }, () => attacker.open(true)),
       )
-      for (const { write } of wires) await write(before(attacker))
+      for (const { write } of connections) await write(firstRequest(attacker))
       await pause(attacker, 100)
-      await Promise.race([Promise.all(wires.map(({ write }) => write(bytes))), pause(attacker, 300)])
+      await Promise.race([Promise.all(connections.map(({ write }) => write(bytes))), pause(attacker, 300)])
       await pause(attacker, 100)
-      for (const { socket } of wires) socket.destroy()
+      for (const { socket } of connections) socket.destroy()
     },
   }
 }
 
 const http: readonly Attack[] = [
-  raw('slow headers', async (attacker, { write }) => {
+  onOwnConnection('slow headers', async (attacker, { write }) => {
     await write('GET /strategies HTTP/1.1\r\nhost: x\r\n')
-    while (!attacker.isOver()) {
+    while (!attacker.hasEnded()) {
       await write('x-a: a\r\n')
       await pause(attacker, 200)
     }
   }),
-  raw('slow bodies', async (attacker, { write }) => {
+  onOwnConnection('slow bodies', async (attacker, { write }) => {
     await write('POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 60000\r\n\r\n')
-    while (!attacker.isOver()) {
+    while (!attacker.hasEnded()) {
       await write('x')
       await pause(attacker, 20)
     }
   }),
-  raw('chunks of a byte', async (attacker, { write }) => {
+  onOwnConnection('chunks of one byte', async (attacker, { write }) => {
     await write(
       'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
     )
     await write('1\r\nx\r\n'.repeat(60_000))
     await write('0\r\n\r\n')
-    await pause(attacker, answerMilliseconds)
+    await pause(attacker, responseMilliseconds)
   }),
-  onKeptConnections(
-    'chunks on kept connections',
+  onOpenConnections(
+    'chunks on open connections',
     `POST /graphql HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_800)}`,
   ),
-  onKeptConnections('pipelines on kept connections', page('/vault/0x00/snapshot').repeat(1_000)),
-  onKeptConnections(
-    'headers on kept connections',
+  onOpenConnections('pipelines on open connections', getRequest('/vault/0x00/snapshot').repeat(1_000)),
+  onOpenConnections(
+    'headers on open connections',
     `GET /health HTTP/1.1\r\nhost: x\r\n${'a:b\r\n'.repeat(90)}\r\n`.repeat(100),
   ),
-  onKeptConnections('no Host on kept connections', withoutHost),
-  onKeptConnections('no Host behind streams', withoutHost, ({ target }) =>
-    page(`/live/vaults?vault=${target.short[0] ?? ''}`),
+  onOpenConnections('no Host on open connections', withoutHost),
+  onOpenConnections('no Host behind streams', withoutHost, ({ target }) =>
+    getRequest(`/live/vaults?vault=${target.shortSeriesVaults[0] ?? ''}`),
   ),
-  raw('chunk extensions', async (attacker, { write }) => {
+  onOwnConnection('chunk extensions', async (attacker, { write }) => {
     await write(
       'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
     )
     await write(`1;${'x'.repeat(1_000_000)}\r\nx\r\n0\r\n\r\n`)
-    await pause(attacker, answerMilliseconds)
+    await pause(attacker, responseMilliseconds)
   }),
-  raw('trailers', async (attacker, { write }) => {
+  onOwnConnection('trailers', async (attacker, { write }) => {
     await write(
       'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
     )
-    await write(`0\r\n${times(5_000, (at) => `x-${at}: ${at}\r\n`, '')}\r\n`)
-    await pause(attacker, answerMilliseconds)
+    await write(`0\r\n${repeat(5_000, (at) => `x-${at}: ${at}\r\n`, '')}\r\n`)
+    await pause(attacker, responseMilliseconds)
   }),
-  raw('bodies over the bound', async (attacker, { write }) => {
+  onOwnConnection('bodies over the limit', async (attacker, { write }) => {
     await write(
       'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
     )
-    for (let sent = 0; sent < 50 && !attacker.isOver(); sent++) {
+    for (let sent = 0; sent < 50 && !attacker.hasEnded(); sent++) {
       await Promise.race([write(`ffff\r\n${'x'.repeat(65_535)}\r\n`), pause(attacker, 1_000)])
     }
   }),
-  raw('bodies of a GET', async (attacker, { write }) => {
+  onOwnConnection('bodies of a GET', async (attacker, { write }) => {
     await write(`GET /strategies HTTP/1.1\r\nhost: x\r\ncontent-length: 8000000\r\n\r\n${'x'.repeat(8_000_000)}`)
-    await pause(attacker, answerMilliseconds)
+    await pause(attacker, responseMilliseconds)
   }),
-  raw('many headers', async (attacker, { write }) => {
-    await write(`GET /strategies HTTP/1.1\r\nhost: x\r\n${times(2_000, (at) => `a${at}:\r\n`, '')}\r\n`)
-    await pause(attacker, answerMilliseconds)
+  onOwnConnection('many headers', async (attacker, { write }) => {
+    await write(`GET /strategies HTTP/1.1\r\nhost: x\r\n${repeat(2_000, (at) => `a${at}:\r\n`, '')}\r\n`)
+    await pause(attacker, responseMilliseconds)
   }),
-  raw('header bombs', async (attacker, { write }) => {
+  onOwnConnection('header bombs', async (attacker, { write }) => {
     await write(`GET /strategies HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(2_000_000)}`)
-    await pause(attacker, answerMilliseconds)
+    await pause(attacker, responseMilliseconds)
   }),
-  raw('half-closed', async (attacker, { write, socket }) => {
-    await write(page(`/vault/${attacker.target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`))
+  onOwnConnection('half-closed', async (attacker, { write, socket }) => {
+    await write(getRequest(`/vault/${attacker.target.ledger}/events?limit=1000&since=${randomTime() % 1_000_000}`))
     socket.end()
-    await pause(attacker, answerMilliseconds)
+    await pause(attacker, responseMilliseconds)
   }),
-  raw('methods unknown to HTTP', async (attacker, { write }) => {
+  onOwnConnection('unknown HTTP methods', async (attacker, { write }) => {
     await write(`${'X'.repeat(4_000)} /strategies HTTP/1.1\r\nhost: x\r\n\r\n`)
-    await pause(attacker, answerMilliseconds)
+    await pause(attacker, responseMilliseconds)
   }),
   {
     name: 'connections left open',
-    fault: 'HTTP itself',
-    carryOut: async (attacker) => {
-      for (let opened = 0; opened < (attacker.isAlone ? 500 : 100) && !attacker.isOver(); opened++) {
+    category: 'HTTP protocol',
+    run: async (attacker) => {
+      for (let opened = 0; opened < (attacker.isAlone ? 500 : 100) && !attacker.hasEnded(); opened++) {
         await attacker.open(false).then(({ write }) => write('GET /strategies HTTP/1.1\r\nhost'))
       }
-      await attacker.over
+      await attacker.ended
     },
   },
   {
     name: 'connections closed at once',
-    fault: 'HTTP itself',
-    isFromElsewhere: true,
-    carryOut: async (attacker) => {
-      const { short } = attacker.target
-      const whole = page(`/vault/${short[0] ?? ''}/snapshot`)
+    category: 'HTTP protocol',
+    usesOtherAddress: true,
+    run: async (attacker) => {
+      const { shortSeriesVaults } = attacker.target
+      const whole = getRequest(`/vault/${shortSeriesVaults[0] ?? ''}/snapshot`)
       for (const bytes of ['', whole.slice(0, 20), whole, whole.repeat(10)]) {
         const { socket, write } = await attacker.open(false)
         if (bytes !== '') await write(bytes)
@@ -770,12 +794,12 @@ const http: readonly Attack[] = [
     },
   },
   {
-    name: 'lists in headers',
-    fault: 'HTTP itself',
-    carryOut: async (attacker) => {
+    name: 'long lists in headers',
+    category: 'HTTP protocol',
+    run: async (attacker) => {
       const { target, get } = attacker
       const fill = (part: string): string => part.repeat(Math.floor(8_000 / part.length))
-      const path = `/vault/${target.short[0] ?? ''}/equity`
+      const path = `/vault/${target.shortSeriesVaults[0] ?? ''}/equity`
       await get(path, { 'if-none-match': fill('"a",') })
       await get(path, { 'if-none-match': fill('W/"') })
       await get(path, { 'accept-encoding': fill('br;q=0,') })
@@ -785,7 +809,7 @@ const http: readonly Attack[] = [
       await get(path, { authorization: `Bearer${fill(' ')}` })
       await get('/graphql?query={__typename}', { accept: fill('a/b;q=0.1,') })
       await get('/graphql?query={__typename}', { accept: fill('application/json;') })
-      await attacker.ask({
+      await attacker.send({
         method: 'POST',
         target: '/graphql',
         headers: { 'content-type': `application/json;${fill('a=b;')}`, accept: fill('*/*,') },
@@ -794,25 +818,25 @@ const http: readonly Attack[] = [
     },
   },
   {
-    name: 'hosts',
-    fault: 'HTTP itself',
-    carryOut: ({ get }) => get('/strategies', { host: `${unique()}${'x'.repeat(8_000)}` }),
+    name: 'long Host headers',
+    category: 'HTTP protocol',
+    run: ({ get }) => get('/strategies', { host: `${uniqueName()}${'x'.repeat(8_000)}` }),
   },
 ]
 
-/** All shapes, in the order that they are tried. */
+/** All attacks, in the order in which they run. */
 export const attacks: readonly Attack[] = [
   ...coercion,
   ...lists,
   ...operationNames,
   ...pipelines,
-  ...pages,
+  ...pagesAndAssets,
   ...probes,
   ...counts,
-  ...byArguments,
+  ...argumentVariations,
   ...documents,
   ...executions,
-  ...refused,
-  ...answers,
+  ...refusals,
+  ...largeResponses,
   ...http,
 ]

@@ -1,69 +1,74 @@
 import { randomBytes } from 'node:crypto'
 
-/** Text that no earlier call has given. */
-export function unique(): string {
+/** Returns a GraphQL name that no other call returns. */
+export function uniqueName(): string {
   return `u${randomBytes(8).toString('hex')}`
 }
 
-export function times(count: number, part: (index: number) => string, separator = ' '): string {
+/** Joins a number of texts, each made from its index. */
+export function repeat(count: number, part: (index: number) => string, separator = ' '): string {
   return Array.from({ length: count }, (_, index) => part(index)).join(separator)
 }
 
-/** A document in a text that was never asked. */
-export function never(query: string): string {
-  return `${query} # ${unique()}`
+/** Appends a unique comment to a document, so that no cache contains its text. */
+export function uncached(query: string): string {
+  return `${query} # ${uniqueName()}`
 }
 
-/** Nearly as many tokens and bytes as a document may have: fields with many arguments, in as many selections as fit. */
+/** Returns a document close to the limits of tokens and bytes: many aliased fields with arguments. */
 export function largeDocument(address: string): string {
-  return never(
-    `{ ${times(48, (at) => `a${at}: vault(address: "${address}") { equity(since: ${at}, points: 2) { ts valueUsd netUsd } }`)} } ${padding}`,
+  return uncached(
+    `{ ${repeat(48, (at) => `a${at}: vault(address: "${address}") { equity(since: ${at}, points: 2) { ts valueUsd netUsd } }`)} } ${padding}`,
   )
 }
 
-/** As many fragments as the tokens allow, each spread in the others' place, so that all pairs are compared. */
+/** Returns a document with as many fragments as the token limit permits, all spread in one selection: validation compares each pair. */
 export function fragmentsDocument(): string {
   const count = 95
-  return never(
-    `{ strategies { ${times(count, (at) => `...f${at}`)} } } ${times(count, (at) => `fragment f${at} on Strategy { id name }`)}`,
+  return uncached(
+    `{ strategies { ${repeat(count, (at) => `...f${at}`)} } } ${repeat(count, (at) => `fragment f${at} on Strategy { id name }`)}`,
   )
 }
 
-/** One response name as often as the tokens allow: each pair of them is compared, selections too. */
+/**
+ * Returns a document that selects one response name as often as the token limit permits: validation compares each pair.
+ * @param isConflicting whether the arguments differ, so that the fields cannot be merged
+ */
 export function overlappingDocument(isConflicting: boolean): string {
-  return never(
+  return uncached(
     isConflicting
-      ? `{ ${times(120, (at) => `vaults(first: ${at + 1}) { totalCount }`)} }`
-      : `{ ${times(120, () => 'vaults(first: 1) { totalCount }')} }`,
+      ? `{ ${repeat(120, (at) => `vaults(first: ${at + 1}) { totalCount }`)} }`
+      : `{ ${repeat(120, () => 'vaults(first: 1) { totalCount }')} }`,
   )
 }
 
-/** Selections of one response name at each level, so that the pairs multiply from level to level. */
+/** Returns a document with two selections of one response name at each level: the pairs to compare double per level. */
 export function nestedOverlaps(): string {
   const inner = (depth: number): string =>
     depth === 0
       ? 'id'
       : `vaults(first: 1) { nodes { strategy { ${inner(depth - 1)} } } } vaults(first: 1) { nodes { strategy { ${inner(depth - 1)} } } }`
-  return never(`{ strategies { ${inner(4)} } }`)
+  return uncached(`{ strategies { ${inner(4)} } }`)
 }
 
-/** A short document that stands for some ten thousand fields: what is worked out of each of them is large. */
+/** Returns a short document whose fragments expand to some ten thousand fields: large cost and compiled operation. */
 export function fragmentsOfFields(): string {
-  const aliased = (count: number, field: string): string => times(count, (at) => `a${at}: ${field}`)
-  return never(`{ ${aliased(10, 'vaults(first: 1) { ...C }')} }
+  const aliased = (count: number, field: string): string => repeat(count, (at) => `a${at}: ${field}`)
+  return uncached(`{ ${aliased(10, 'vaults(first: 1) { ...C }')} }
     fragment C on VaultConnection { ${aliased(7, 'nodes { ...V }')} }
     fragment V on Vault { ${aliased(14, 'strategy { ...S }')} }
     fragment S on Strategy { ${aliased(15, 'name')} id name tagline description liveApr sigma }`)
 }
 
-/** Names that are nearly those of fields: each is compared with all of them for a suggestion. */
+/** Returns a document with unknown fields whose names resemble real ones: each error message contains suggestions. */
 export function errorsDocument(): string {
-  return never(`{ strategies { ${times(900, (at) => `strategyNam${at}`)} } }`)
+  return uncached(`{ strategies { ${repeat(900, (at) => `strategyNam${at}`)} } }`)
 }
 
-/** Nothing but a comment, which is read, kept and compared as all else of a text. */
+/** A long comment, which increases only the length of a document's text. */
 const padding = `# ${'x'.repeat(12_000)}`
 
+/** The introspection query of GraphiQL, shortened. */
 export const introspection = `{ __schema { types { kind name description
   fields(includeDeprecated: true) { name description args { name description type { ...t } defaultValue } type { ...t } }
   inputFields { name type { ...t } defaultValue } enumValues(includeDeprecated: true) { name description } }

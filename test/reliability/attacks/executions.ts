@@ -1,33 +1,33 @@
-import type { Attack } from './attacks.ts'
 import { defaultQueryLimits } from '../../../src/limits.ts'
-import { never, times } from './documents.ts'
+import type { Attack } from './attacks.ts'
+import { repeat, uncached } from './documents.ts'
 
-/** About as many lines as a document may have, which are counted for the place of each error. */
-const lines = '\n'.repeat(defaultQueryLimits.lines - 100)
-const fault = 'errors of fields'
+/** Nearly as many line breaks as a document may have: graphql-js counts them for the location of each error. */
+const manyLines = '\n'.repeat(defaultQueryLimits.lines - 100)
+const category = 'field errors'
 
-/** Queries within the limits, whose execution fails in as many places as their cost permits. */
+/** Queries within the limits whose execution produces as many field errors as their cost permits. */
 export const executions: readonly Attack[] = [
   {
     name: 'null conditions of 2,000 objects',
-    fault,
-    carryOut: ({ graphql, target }) =>
+    category,
+    run: ({ graphql, target }) =>
       graphql({
-        query: never(
-          `query ($n: Boolean = false, $ids: [ID!]!) { ${lines} ${times(11, (at) => `a${at}: nodes(ids: $ids) { id @skip(if: $n) }`)} }`,
+        query: uncached(
+          `query ($n: Boolean = false, $ids: [ID!]!) { ${manyLines} ${repeat(11, (at) => `a${at}: nodes(ids: $ids) { id @skip(if: $n) }`)} }`,
         ),
-        variables: { n: null, ids: Array.from({ length: 200 }, () => target.short[0]) },
+        variables: { n: null, ids: Array.from({ length: 200 }, () => target.shortSeriesVaults[0]) },
       }),
   },
   {
-    name: 'arguments out of bounds at 400 objects',
-    fault,
-    carryOut: ({ graphql, target }) =>
+    name: 'arguments out of range at 400 objects',
+    category,
+    run: ({ graphql, target }) =>
       graphql({
-        query: never(
-          `query ($ids: [ID!]!) { ${lines} ${times(2, (at) => `a${at}: nodes(ids: $ids) { ... on Vault { equity(points: 1) { ts } } }`)} }`,
+        query: uncached(
+          `query ($ids: [ID!]!) { ${manyLines} ${repeat(2, (at) => `a${at}: nodes(ids: $ids) { ... on Vault { equity(points: 1) { ts } } }`)} }`,
         ),
-        variables: { ids: Array.from({ length: 200 }, () => target.short[0]) },
+        variables: { ids: Array.from({ length: 200 }, () => target.shortSeriesVaults[0]) },
       }),
   },
 ]

@@ -1,270 +1,282 @@
 import { setMaxListeners } from 'node:events'
 import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
 import type { Environment } from '../../support/process.ts'
-import { clientOf } from '../client.ts'
-import { failuresIn, type GatewayProcess, type Reading, startGateway } from '../gateway.ts'
-import { type Finding, quantile, type Say } from '../show.ts'
+import { createClient } from '../client.ts'
+import { errorLogLines, type GatewayProcess, type ResourceUsage, startGateway } from '../gateway.ts'
+import { type ProgramResult, quantile, type ReportProgress } from '../program-result.ts'
+import { type AttackTarget, createAttacker, type Statuses } from './attacker.ts'
 import { type Attack, connectionsOf } from './attacks.ts'
-import { createAttacker, type Statuses, type Target } from './attacker.ts'
-import { type Samples, startWitness, type Witness } from './witness.ts'
+import { type HonestClients, type LatencySamples, startHonestClients } from './honest-clients.ts'
 
 /** Limits on the effects of an attack: on honest clients, and on memory afterwards. */
-export interface AttackBounds {
-  /** The slowest answer of /health, in milliseconds. */
-  readonly health: number
-  /** The 99th percentile of plain snapshots, in milliseconds. */
-  readonly snapshots: number
-  /** The median of small queries that were never asked, under attacks by documents that were never asked. */
-  readonly queries: number
-  /** Bytes of memory that an attack may leave behind, once its garbage is collected. */
-  readonly memory: number
-  /** The memory of the process, or what is alive on its JavaScript heap, which is the same on each run. */
+export interface AttackLimits {
+  /** Maximum response time of /health. */
+  readonly healthMilliseconds: number
+  /** 99th percentile of the response times of snapshots. */
+  readonly snapshotMilliseconds: number
+  /** Median of the response times of small queries with new texts; applies to attacks with uncached documents only. */
+  readonly newQueryMilliseconds: number
+  /** Increase of memory after an attack, once garbage is collected. */
+  readonly memoryBytes: number
+  /** The measurement of memory: resident memory of the process, or live objects on its JavaScript heap, which vary less. */
   readonly memoryOf: 'rssBytes' | 'heapBytes'
 }
 
 export interface AttackOptions {
   readonly env: Environment
-  readonly target: Target
+  readonly target: AttackTarget
   readonly attacks: readonly Attack[]
-  /** How long each attack by many connections lasts. */
+  /** Duration of each attack by many connections. */
   readonly seconds: number
-  /** @param unloaded what honest clients see while nothing else is asked */
-  readonly boundsOf: (unloaded: Samples) => AttackBounds
+  /** @param unloaded response times of honest clients without an attack */
+  readonly limitsFor: (unloaded: LatencySamples) => AttackLimits
   /**
-   * Whether all attackers have the honest clients' address, also those that come from elsewhere otherwise, or each has one
-   * of its own.
+   * `same`: all attackers have the address of the honest clients, even in attacks with `usesOtherAddress`. `own`: each
+   * attacker has a separate address.
    */
   readonly addresses?: 'same' | 'own' | undefined
-  readonly say: Say
+  readonly reportProgress: ReportProgress
 }
 
-/** A cache as small as makes no difference to the memory: its bound is the operator's choice. */
+/** A small response cache, so that its size, which the operator chooses, does not count as memory of an attack. */
 const cacheMegabytes = '4'
-/** As long as a health check looks at the gateway after a request that was answered at once. */
-const leastSeconds = 0.3
+/** Minimum duration of an attack that completes at once, so that /health is sampled several times. */
+const minSeconds = 0.3
 const unloadedSeconds = 1
-/** How long one is carried on until it was carried out often enough. */
+/** Maximum time until an attack has run `minRuns` times. */
 const maxSeconds = 60
 const pollMilliseconds = 50
-/** How long memory has to come down after an attack. */
+/** Number of memory measurements after an attack, of which the least counts. */
 const settleReadings = 6
 const settleMilliseconds = 500
-const readingSeconds = 150
+const readTimeoutSeconds = 150
 
-const repeats = [1, 2] as const
+const repetitions = [1, 2] as const
 
-/** Carries out each attack by one connection and by many, twice, on a gateway of its own that honest clients use meanwhile. */
-export async function runAttacks(options: AttackOptions): Promise<Finding> {
-  const figures: Record<string, string> = {}
-  const flaws: string[] = []
+/**
+ * Runs each attack by one connection and by many, twice, each on a new gateway, and measures honest clients and memory.
+ * @returns a line of measurements for each attack, and the limits that were exceeded
+ */
+export async function runAttacks(options: AttackOptions): Promise<ProgramResult> {
+  const measurements: Record<string, string> = {}
+  const violations: string[] = []
   for (const attack of options.attacks) {
     for (const isAlone of [true, false]) {
-      const how = isAlone ? 'alone' : `by ${connectionsOf(attack)}`
-      options.say(`${attack.name}, ${how}`)
-      const result = await onGateway(options, attack, isAlone)
-      figures[`${attack.name}, ${how}`] = result.figures
-      options.say(result.figures)
-      flaws.push(...result.flaws.map((flaw) => `Under ${attack.name}, ${how}: ${flaw}`))
+      const clients = isAlone ? 'alone' : `by ${connectionsOf(attack)}`
+      options.reportProgress(`${attack.name}, ${clients}`)
+      const result = await attackGateway(options, attack, isAlone)
+      measurements[`${attack.name}, ${clients}`] = result.measurements
+      options.reportProgress(result.measurements)
+      violations.push(...result.violations.map((violation) => `Under ${attack.name}, ${clients}: ${violation}`))
     }
   }
-  return { figures, flaws }
+  return { measurements, violations }
 }
 
 interface AttackResult {
-  readonly figures: string
-  readonly flaws: readonly string[]
+  readonly measurements: string
+  readonly violations: readonly string[]
 }
 
-async function onGateway(options: AttackOptions, attack: Attack, isAlone: boolean): Promise<AttackResult> {
+/** Runs one attack on a new gateway. */
+async function attackGateway(options: AttackOptions, attack: Attack, isAlone: boolean): Promise<AttackResult> {
   const { env, target } = options
   const gateway = await startGateway([], { CACHE_MEGABYTES: cacheMegabytes, ...env })
-  const witness = startWitness(gateway.port, target.short)
-  const ended = { byItself: false }
-  void gateway.ended.then(() => (ended.byItself = true))
+  const honestClients = startHonestClients(gateway.port, target.shortSeriesVaults)
+  const state = { hasExited: false }
+  void gateway.ended.then(() => (state.hasExited = true))
   try {
-    const unloaded = await unloadedSamples(gateway.port, witness)
-    const bounds = options.boundsOf(unloaded)
-    const before = (await readWithin(gateway, ended))?.[bounds.memoryOf] ?? NaN
-    const runs: Run[] = []
-    for (const _ of repeats) {
-      const run = await attackOnce(options, attack, { gateway, witness, isAlone })
-      const after = await settledMemory(gateway, bounds, before, ended)
-      runs.push({ ...run, after })
-      if (ended.byItself) break
+    const unloaded = await measureUnloaded(gateway.port, honestClients)
+    const limits = options.limitsFor(unloaded)
+    const before = (await readUsage(gateway, state))?.[limits.memoryOf] ?? NaN
+    const runs: AttackRun[] = []
+    for (const _ of repetitions) {
+      const attackRun = await runAttackOnce(options, attack, { gateway, honestClients, isAlone })
+      const after = await readSettledMemory(gateway, limits, before, state)
+      runs.push({ ...attackRun, after })
+      if (state.hasExited) break
     }
-    return resultOf({ attack, bounds, unloaded, before, runs, isGone: ended.byItself })
+    return toAttackResult({ attack, limits, unloaded, before, runs, hasExited: state.hasExited })
   } finally {
-    witness.close()
+    honestClients.close()
     await gateway.kill()
-    const failures = failuresIn(await gateway.ended)
-    if (failures.length > 0) options.say(`the gateway's log: ${failures.slice(0, 3).join(' | ').slice(0, 500)}`)
+    const failures = errorLogLines(await gateway.ended)
+    if (failures.length > 0)
+      options.reportProgress(`log of the gateway: ${failures.slice(0, 3).join(' | ').slice(0, 500)}`)
   }
 }
 
-/** One turn of an attack, with what honest clients saw. */
-interface Run {
-  readonly samples: Samples
+/** Measurements of one run of an attack. */
+interface AttackRun {
+  readonly samples: LatencySamples
   readonly statuses: Statuses
-  /** Memory afterwards, in bytes; NaN where the gateway tells nothing any more. */
+  /** Memory afterwards, in bytes; NaN if the gateway did not report it. */
   readonly after: number
 }
 
-/** Warms the gateway up first: memory of compiled code does not count for an attack. */
-async function unloadedSamples(port: number, witness: Witness): Promise<Samples> {
-  const client = clientOf(port, 1)
+/** Warms up the gateway, so that memory of compiled code does not count as that of an attack, then samples honest clients. */
+async function measureUnloaded(port: number, honestClients: HonestClients): Promise<LatencySamples> {
+  const client = createClient(port, 1)
   const body = JSON.stringify({ query: '{ strategies { id } }' })
-  for (let asked = 0; asked < 20; asked++) {
-    await client.ask({ method: 'POST', target: '/graphql', headers: { 'content-type': 'application/json' }, body })
+  for (let sent = 0; sent < 20; sent++) {
+    await client.send({ method: 'POST', target: '/graphql', headers: { 'content-type': 'application/json' }, body })
   }
   client.close()
-  for (const _ of repeats.slice(1)) await sampled(witness, () => wait(unloadedSeconds * 1000))
-  return sampled(witness, () => wait(unloadedSeconds * 1000))
+  for (const _ of repetitions.slice(1)) await sampleDuring(honestClients, () => wait(unloadedSeconds * 1000))
+  return sampleDuring(honestClients, () => wait(unloadedSeconds * 1000))
 }
 
-async function sampled(witness: Witness, work: () => Promise<unknown>): Promise<Samples> {
-  witness.begin()
+/** Samples honest clients while a piece of work runs. */
+async function sampleDuring(honestClients: HonestClients, work: () => Promise<unknown>): Promise<LatencySamples> {
+  honestClients.begin()
   await work()
-  return witness.end()
+  return honestClients.end()
 }
 
-interface Stage {
+interface AttackSetting {
   readonly gateway: GatewayProcess
-  readonly witness: Witness
+  readonly honestClients: HonestClients
   readonly isAlone: boolean
 }
 
-/**
- * Address that an attacker connects from. Other addresses of the loopback network need configuration on systems other than
- * Linux.
- */
-function addressOf({ addresses }: AttackOptions, attack: Attack, isAlone: boolean, at: number): string {
+/** Returns the local address of an attacker. Only Linux accepts all addresses of 127.0.0.0/8 without configuration. */
+function attackerAddress({ addresses }: AttackOptions, attack: Attack, isAlone: boolean, at: number): string {
   if (isAlone || process.platform !== 'linux') return '127.0.0.1'
   if (addresses === 'own') return `127.0.1.${1 + at}`
-  return attack.isFromElsewhere === true && addresses !== 'same' ? '127.0.0.2' : '127.0.0.1'
+  return attack.usesOtherAddress === true && addresses !== 'same' ? '127.0.0.2' : '127.0.0.1'
 }
 
-async function attackOnce(
+/** Runs one attack for its duration, with as many attackers as it has. */
+async function runAttackOnce(
   options: AttackOptions,
   attack: Attack,
-  { gateway, witness, isAlone }: Stage,
-): Promise<Omit<Run, 'after'>> {
+  { gateway, honestClients, isAlone }: AttackSetting,
+): Promise<Omit<AttackRun, 'after'>> {
   const { target, seconds } = options
-  const over = new AbortController()
-  setMaxListeners(0, over.signal)
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
   const statuses: Statuses = new Map()
   const attackers = Array.from({ length: isAlone ? 1 : connectionsOf(attack) }, (_, at) => {
-    const localAddress = addressOf(options, attack, isAlone, at)
-    return createAttacker({ port: gateway.port, target, isAlone, over: over.signal, statuses, localAddress })
+    const localAddress = attackerAddress(options, attack, isAlone, at)
+    return createAttacker({ port: gateway.port, target, isAlone, endSignal: controller.signal, statuses, localAddress })
   })
-  const progress = { carriedOut: 0 }
-  const carryOut = async (at: number): Promise<void> => {
+  const progress = { runCount: 0 }
+  const repeatAttack = async (at: number): Promise<void> => {
     const attacker = attackers[at]?.attacker
     if (attacker === undefined) return
     do {
-      await attack.carryOut(attacker)
-      progress.carriedOut++
+      await attack.run(attacker)
+      progress.runCount++
       await nextIteration()
-    } while (!isAlone && !attacker.isOver())
+    } while (!isAlone && !attacker.hasEnded())
   }
-  const samples = await sampled(witness, async () => {
-    const carried = Promise.all(attackers.map((_, at) => carryOut(at)))
-    await Promise.all([Promise.race([carried, wait(seconds * 1000)]), wait(leastSeconds * 1000)])
+  const samples = await sampleDuring(honestClients, async () => {
+    const allRuns = Promise.all(attackers.map((_, at) => repeatAttack(at)))
+    await Promise.all([Promise.race([allRuns, wait(seconds * 1000)]), wait(minSeconds * 1000)])
     const deadline = performance.now() + maxSeconds * 1000
-    while (!isAlone && progress.carriedOut < (attack.atLeast ?? 0) && performance.now() < deadline)
+    while (!isAlone && progress.runCount < (attack.minRuns ?? 0) && performance.now() < deadline)
       await wait(pollMilliseconds)
-    // Those that still wait for an answer are left waiting while honest clients are answered.
-    over.abort()
+    // Connections stay open until the sampling has ended, although their attackers stop.
+    controller.abort()
   })
   for (const { close } of attackers) close()
   return { samples, statuses }
 }
 
-/** Memory when it has come down to its bound, or the least that was seen in a while. */
-async function settledMemory(
+/** Returns the memory once it has fallen below the limit, or the least of several measurements; NaN if there is none. */
+async function readSettledMemory(
   gateway: GatewayProcess,
-  { memory, memoryOf }: AttackBounds,
+  { memoryBytes, memoryOf }: AttackLimits,
   before: number,
-  ended: { readonly byItself: boolean },
+  state: { readonly hasExited: boolean },
 ): Promise<number> {
-  let least = Infinity
+  let minBytes = Infinity
   for (let reading = 0; reading < settleReadings; reading++) {
     await wait(settleMilliseconds)
-    const told = await readWithin(gateway, ended)
-    if (told === null) return NaN
-    least = Math.min(least, told[memoryOf])
-    if (least <= before + memory / 2) break
+    const usage = await readUsage(gateway, state)
+    if (usage === null) return NaN
+    minBytes = Math.min(minBytes, usage[memoryOf])
+    if (minBytes <= before + memoryBytes / 2) break
   }
-  return least
+  return minBytes
 }
 
-/** Null where the gateway is gone, or tells nothing in a long time. */
-async function readWithin(gateway: GatewayProcess, ended: { readonly byItself: boolean }): Promise<Reading | null> {
-  if (ended.byItself) return null
-  const late = wait(readingSeconds * 1000, null, { ref: false })
-  return Promise.race([gateway.read(), late]).catch(() => null)
+/** Reads the memory of a gateway; null if it has exited or does not report it in time. */
+async function readUsage(
+  gateway: GatewayProcess,
+  state: { readonly hasExited: boolean },
+): Promise<ResourceUsage | null> {
+  if (state.hasExited) return null
+  const timeout = wait(readTimeoutSeconds * 1000, null, { ref: false })
+  return Promise.race([gateway.read(), timeout]).catch(() => null)
 }
 
-interface Outcome {
+interface AttackOutcome {
   readonly attack: Attack
-  readonly bounds: AttackBounds
-  readonly unloaded: Samples
+  readonly limits: AttackLimits
+  readonly unloaded: LatencySamples
   readonly before: number
-  readonly runs: readonly Run[]
-  /** Whether the gateway has ended by itself. */
-  readonly isGone: boolean
+  readonly runs: readonly AttackRun[]
+  /** Whether the gateway has exited during the attack. */
+  readonly hasExited: boolean
 }
 
-function resultOf({ attack, bounds, unloaded, before, runs, isGone }: Outcome): AttackResult {
-  const worst = (of: (samples: Samples) => number): number => Math.max(...runs.map(({ samples }) => of(samples)))
+function toAttackResult({ attack, limits, unloaded, before, runs, hasExited }: AttackOutcome): AttackResult {
+  const worst = (of: (samples: LatencySamples) => number): number => Math.max(...runs.map(({ samples }) => of(samples)))
   const health = worst(({ health }) => Math.max(...health))
   const snapshots = worst(({ snapshots }) => quantile(snapshots, 0.99))
   const queries = worst(({ queries }) => quantile(queries, 0.5))
   const failed = runs.reduce((sum, { samples }) => sum + samples.failed, 0)
-  const grown = Math.max(...runs.map(({ after }) => after - before))
-  const statuses = statusesOf(runs)
-  const isOver = (value: number, bound: number, flaw: string): string[] => (value > bound ? [flaw] : [])
-  const byDocuments = attack.fault === 'documents never asked'
+  const growth = Math.max(...runs.map(({ after }) => after - before))
+  const statuses = sumStatuses(runs)
+  const violationIf = (value: number, limit: number, violation: string): string[] => (value > limit ? [violation] : [])
+  const usesUncachedDocuments = attack.category === 'uncached documents'
   const megabytes = [before, ...runs.map(({ after }) => after)].map((bytes) => Math.round(bytes / 1e6)).join(' > ')
-  const figures = [
-    `health ${inColumn(health)}`,
-    `snapshots p99 ${inColumn(snapshots)}`,
-    `new queries p50 ${inColumn(queries)}`,
+  const measurements = [
+    `health ${formatMilliseconds(health)}`,
+    `snapshots p99 ${formatMilliseconds(snapshots)}`,
+    `new queries p50 ${formatMilliseconds(queries)}`,
     `MB ${megabytes.padEnd(15)}`,
-    `${failed === 0 ? '' : `${failed} honest requests failed; `}${inWords(statuses)}`,
-    attack.fault,
+    `${failed === 0 ? '' : `${failed} honest requests failed; `}${formatStatuses(statuses)}`,
+    attack.category,
     `(unloaded ${Math.round(Math.max(...unloaded.health))}, ${Math.round(quantile(unloaded.snapshots, 0.99))} and ${Math.round(quantile(unloaded.queries, 0.5))} ms)`,
   ]
   return {
-    figures: figures.join('  '),
-    flaws: [
-      ...(isGone ? ['the gateway ended'] : []),
-      ...isOver(health, bounds.health, `/health took ${Math.round(health)} ms, more than ${Math.round(bounds.health)}`),
-      ...isOver(
-        snapshots,
-        bounds.snapshots,
-        `the snapshots' p99 is ${Math.round(snapshots)} ms, more than ${Math.round(bounds.snapshots)}`,
+    measurements: measurements.join('  '),
+    violations: [
+      ...(hasExited ? ['the gateway exited'] : []),
+      ...violationIf(
+        health,
+        limits.healthMilliseconds,
+        `/health took ${Math.round(health)} ms, limit ${Math.round(limits.healthMilliseconds)}`,
       ),
-      ...(byDocuments
-        ? isOver(
+      ...violationIf(
+        snapshots,
+        limits.snapshotMilliseconds,
+        `p99 of snapshots ${Math.round(snapshots)} ms, limit ${Math.round(limits.snapshotMilliseconds)}`,
+      ),
+      ...(usesUncachedDocuments
+        ? violationIf(
             queries,
-            bounds.queries,
-            `the median of new queries is ${Math.round(queries)} ms, more than ${Math.round(bounds.queries)}`,
+            limits.newQueryMilliseconds,
+            `median of new queries ${Math.round(queries)} ms, limit ${Math.round(limits.newQueryMilliseconds)}`,
           )
         : []),
-      ...(grown <= bounds.memory
+      ...(growth <= limits.memoryBytes
         ? []
-        : [`memory went ${megabytes} MB, more than ${Math.round(bounds.memory / 1e6)} up`]),
-      ...isOver(failed, 0, `${failed} honest requests failed`),
-      ...isOver(statuses.get(500) ?? 0, 0, `${statuses.get(500) ?? 0} answers were 500`),
+        : [`memory grew ${megabytes} MB, limit +${Math.round(limits.memoryBytes / 1e6)} MB`]),
+      ...violationIf(failed, 0, `${failed} honest requests failed`),
+      ...violationIf(statuses.get(500) ?? 0, 0, `${statuses.get(500) ?? 0} responses with status 500`),
     ],
   }
 }
 
-function inColumn(milliseconds: number): string {
+/** Formats a time with a fixed width, so that the columns of all attacks align. */
+function formatMilliseconds(milliseconds: number): string {
   return `${Math.round(milliseconds)} ms`.padStart(9)
 }
 
-function statusesOf(runs: readonly Run[]): Statuses {
+function sumStatuses(runs: readonly AttackRun[]): Statuses {
   const all: Statuses = new Map()
   for (const { statuses } of runs) {
     for (const [status, count] of statuses) all.set(status, (all.get(status) ?? 0) + count)
@@ -272,10 +284,10 @@ function statusesOf(runs: readonly Run[]): Statuses {
   return all
 }
 
-function inWords(statuses: Statuses): string {
-  if (statuses.size === 0) return 'none answered'
+function formatStatuses(statuses: Statuses): string {
+  if (statuses.size === 0) return 'no responses'
   return [...statuses]
     .sort(([a], [b]) => a - b)
-    .map(([status, count]) => `${count} x ${status === 0 ? 'cut' : status}`)
+    .map(([status, count]) => `${count} x ${status === 0 ? 'no response' : status}`)
     .join(', ')
 }

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type OpenedStream, openEventStream, type StreamEvent, type StreamRequest } from './stream.ts'
+import { type OpenedStream, openEventStream, type StreamEvent, type StreamRequest } from './event-stream.ts'
 
 /** Rows that a client wants. */
-export interface RowsWanted {
+export interface RowFilter {
   readonly vaults: readonly string[] | null
   readonly type: 'harvest' | 'plant' | null
 }
@@ -24,19 +24,19 @@ export interface Segment {
 
 /** A client of ledger rows that is cut at random, and resumes where it was. */
 export interface Follower {
-  readonly wanted: RowsWanted
+  readonly filter: RowFilter
   readonly segments: readonly Segment[]
   /** Numbers of connections by the status of their responses; 0 where there was none. */
   readonly statuses: ReadonlyMap<number, number>
   /** Events and statuses that no client expects. */
-  readonly surprises: readonly string[]
+  readonly unexpected: readonly string[]
   /** Cuts no more connections. */
-  settle(): void
+  stopCutting(): void
   stop(): Promise<void>
 }
 
 export interface FollowerOptions {
-  readonly wanted: RowsWanted
+  readonly filter: RowFilter
   readonly isGraphql: boolean
   /** Ports of gateways; each connection is made to any of them. */
   readonly ports: readonly number[]
@@ -50,40 +50,40 @@ const maxReconnectMilliseconds = 300
 /** Answers of a gateway that starts, stops, or has no database. */
 const expectedStatuses: readonly number[] = [0, 200, 503]
 
-export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilliseconds }: FollowerOptions): Follower {
+export function startFollower({ filter, isGraphql, ports, localAddress, cutMilliseconds }: FollowerOptions): Follower {
   const segments: Segment[] = []
-  const surprises: string[] = []
+  const unexpected: string[] = []
   const statuses = new Map<number, number>()
-  const state = { isStopped: false, isSettled: false }
+  const state = { isStopped: false, isCuttingStopped: false }
   let stream: OpenedStream | undefined
 
-  function begin(start: string): void {
+  function startSegment(start: string): void {
     segments.push({ start, rows: [], end: start })
   }
 
   function receive(event: StreamEvent): void {
     const { id } = event
     const segment = segments.at(-1)
-    const told = readEvent(event)
-    if (told === 'surprise') return void surprises.push(JSON.stringify(event).slice(0, 300))
-    if (told !== null && 'reset' in told) return begin(told.reset)
+    const content = readEvent(event)
+    if (content === 'surprise') return void unexpected.push(JSON.stringify(event).slice(0, 300))
+    if (content !== null && 'reset' in content) return startSegment(content.reset)
     if (id === null) return
-    if (segment === undefined) begin(id)
+    if (segment === undefined) startSegment(id)
     else segment.end = id
-    if (told !== null) segments.at(-1)?.rows.push({ id, row: told.row })
+    if (content !== null) segments.at(-1)?.rows.push({ id, row: content.row })
   }
 
   async function connectOnce(): Promise<void> {
     const port = ports[Math.floor(Math.random() * ports.length)] ?? 0
     const position = segments.at(-1)?.end
-    const asked = isGraphql ? overGraphql(wanted, position) : overRest(wanted, position)
-    const opened = openEventStream({ ...asked, port, localAddress }, receive)
+    const request = isGraphql ? overGraphql(filter, position) : overRest(filter, position)
+    const opened = openEventStream({ ...request, port, localAddress }, receive)
     stream = opened
-    const cut = state.isSettled ? undefined : setTimeout(() => opened.cut(), 2 * Math.random() * cutMilliseconds)
+    const cut = state.isCuttingStopped ? undefined : setTimeout(() => opened.cut(), 2 * Math.random() * cutMilliseconds)
     const status = await opened.ended
     clearTimeout(cut)
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    if (!expectedStatuses.includes(status)) surprises.push(`status ${status}`)
+    if (!expectedStatuses.includes(status)) unexpected.push(`status ${status}`)
   }
 
   const running = (async () => {
@@ -94,12 +94,12 @@ export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilli
   })()
 
   return {
-    wanted,
+    filter,
     segments,
-    surprises,
+    unexpected,
     statuses,
-    settle() {
-      state.isSettled = true
+    stopCutting() {
+      state.isCuttingStopped = true
       stream?.cut()
     },
     async stop() {
@@ -110,37 +110,39 @@ export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilli
   }
 }
 
-interface SentRow {
+interface RowIdentity {
   readonly txHash: string
   readonly logIndex: number
 }
 
 /** Returns a text that is equal for equal rows. */
-export function rowText(vault: string, { txHash, logIndex }: SentRow): string {
+export function rowKey(vault: string, { txHash, logIndex }: RowIdentity): string {
   return `${vault} ${txHash} ${logIndex}`
 }
 
 type GraphqlResult =
-  | { readonly data: { readonly ledger: { readonly vault: { readonly address: string }; readonly event: SentRow } } }
+  | {
+      readonly data: { readonly ledger: { readonly vault: { readonly address: string }; readonly event: RowIdentity } }
+    }
   | { readonly errors: readonly [{ readonly extensions: { readonly code: string; readonly version: string } }] }
 
 /** Returns a row, the id of a reset, null for anything else that a client expects. */
 function readEvent({ event, data, id }: StreamEvent): { row: string } | { reset: string } | 'surprise' | null {
   if (event === 'event') {
-    const row = JSON.parse(data) as SentRow & { readonly vault: string }
-    return { row: rowText(row.vault, row) }
+    const row = JSON.parse(data) as RowIdentity & { readonly vault: string }
+    return { row: rowKey(row.vault, row) }
   }
   if (event === 'reset') return { reset: id ?? '' }
   if (event !== 'next') return ['', 'stale', 'fresh', 'complete'].includes(event) ? null : 'surprise'
   const result = JSON.parse(data) as GraphqlResult
-  if ('data' in result) return { row: rowText(result.data.ledger.vault.address, result.data.ledger.event) }
+  if ('data' in result) return { row: rowKey(result.data.ledger.vault.address, result.data.ledger.event) }
   const [{ extensions }] = result.errors
   return extensions.code === 'HISTORY_CHANGED' ? { reset: extensions.version } : 'surprise'
 }
 
-type Asked = Omit<StreamRequest, 'port' | 'localAddress'>
+type StreamRequestContent = Omit<StreamRequest, 'port' | 'localAddress'>
 
-function overRest({ vaults, type }: RowsWanted, position: string | undefined): Asked {
+function overRest({ vaults, type }: RowFilter, position: string | undefined): StreamRequestContent {
   const query = new URLSearchParams({ ...(vaults && { vault: vaults.join() }), ...(type && { type }) }).toString()
   return { path: `/live/events?${query}`, headers: position === undefined ? {} : { 'last-event-id': position } }
 }
@@ -149,7 +151,7 @@ const subscription = `subscription ($vaults: [Address!], $types: [EventType!], $
   ledger(vaults: $vaults, types: $types, after: $after) { vault { address } event { txHash logIndex } }
 }`
 
-function overGraphql({ vaults, type }: RowsWanted, after: string | undefined): Asked {
+function overGraphql({ vaults, type }: RowFilter, after: string | undefined): StreamRequestContent {
   const variables = { vaults, types: type && [type.toUpperCase()], ...(after !== undefined && { after }) }
   return {
     path: '/graphql',

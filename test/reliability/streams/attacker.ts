@@ -10,7 +10,7 @@ export interface AttackStream {
   cut(): void
 }
 
-interface HowToAsk {
+interface StreamOptions {
   readonly isReading: boolean
   readonly lastEventId?: string
 }
@@ -21,27 +21,27 @@ export interface StreamAttacker {
   /** The data version of the first commit. */
   readonly oldest: string
   /** Resolves when the time of the attack is over. */
-  readonly over: Promise<void>
-  get(path: string, how: HowToAsk): AttackStream
-  post(query: string, how: HowToAsk): AttackStream
+  readonly ended: Promise<void>
+  get(path: string, options: StreamOptions): AttackStream
+  post(query: string, options: StreamOptions): AttackStream
   raw(text: string): AttackStream
   close(): void
 }
 
-export interface AttackerOptions {
+export interface StreamAttackerOptions {
   readonly port: number
   readonly localAddress: string
   readonly vaults: readonly string[]
   readonly oldest: string
-  readonly over: Promise<void>
+  readonly ended: Promise<void>
   /** Counts the responses by status. */
   readonly statuses: Map<string, number>
 }
 
-export function createStreamAttacker({ port, localAddress, statuses, ...rest }: AttackerOptions): StreamAttacker {
+export function createStreamAttacker({ port, localAddress, statuses, ...rest }: StreamAttackerOptions): StreamAttacker {
   const sockets = new Set<Socket>()
 
-  function ask(text: string, isReading: boolean): AttackStream {
+  function openStream(text: string, isReading: boolean): AttackStream {
     const socket = connect({ port, host: '127.0.0.1', localAddress })
     sockets.add(socket)
     const sent = new Promise<void>((resolve) => socket.write(text, () => resolve()))
@@ -65,14 +65,14 @@ export function createStreamAttacker({ port, localAddress, statuses, ...rest }: 
     ...rest,
     get(path, { isReading, lastEventId }) {
       const id = lastEventId === undefined ? '' : `last-event-id: ${lastEventId}\r\n`
-      return ask(`GET ${path} HTTP/1.1\r\nhost: x\r\n${id}\r\n`, isReading)
+      return openStream(`GET ${path} HTTP/1.1\r\nhost: x\r\n${id}\r\n`, isReading)
     },
     post(query, { isReading }) {
       const body = JSON.stringify({ query })
       const headers = `content-type: application/json\r\naccept: text/event-stream\r\ncontent-length: ${body.length}`
-      return ask(`POST /graphql HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n${body}`, isReading)
+      return openStream(`POST /graphql HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n${body}`, isReading)
     },
-    raw: (text) => ask(text, true),
+    raw: (text) => openStream(text, true),
     close() {
       for (const socket of sockets) socket.destroy()
     },

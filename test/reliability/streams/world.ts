@@ -20,7 +20,7 @@ export interface StreamWorld {
 }
 
 /** @param ledgerRows rows that are there before */
-export async function createWorld(database: Database, ledgerRows: number): Promise<StreamWorld> {
+export async function createStreamWorld(database: Database, ledgerRows: number): Promise<StreamWorld> {
   let ts = midnight
   await apply(database, [strategy('one'), ...vaults.flatMap((vault) => [opened(vault, 'one', ++ts)])])
   await apply(

@@ -28,8 +28,8 @@ export interface OpenedStream {
  * Opens a stream of server-sent events, as EventSource reads it: an event that is cut in its middle has not come.
  * @param receive is called with each event, and with the id alone where only that changed
  */
-export function openEventStream(asked: StreamRequest, receive: (event: StreamEvent) => void): OpenedStream {
-  const { port, path, headers = {}, body, localAddress } = asked
+export function openEventStream(options: StreamRequest, receive: (event: StreamEvent) => void): OpenedStream {
+  const { port, path, headers = {}, body, localAddress } = options
   const method = body === undefined ? 'GET' : 'POST'
   const sent = request({ host: '127.0.0.1', agent: false, port, path, method, localAddress, headers })
   const ended = new Promise<number>((resolve) => {

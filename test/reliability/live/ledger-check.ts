@@ -1,7 +1,7 @@
-import type { Follower, RowsWanted, Segment } from './follower.ts'
+import type { Follower, RowFilter, Segment } from './follower.ts'
 
 /** A ledger row as the database has it in the end. */
-export interface LedgerTruth {
+export interface CommittedRow {
   readonly vault: string
   readonly type: string
   /** Data version of its commit. */
@@ -13,8 +13,8 @@ export interface LedgerTruth {
 }
 
 /** The history at the end of a run: rows in the order of commits, and the versions of all commits. */
-export interface Truth {
-  readonly rows: readonly LedgerTruth[]
+export interface LedgerHistory {
+  readonly rows: readonly CommittedRow[]
   readonly versions: ReadonlySet<string>
 }
 
@@ -22,34 +22,34 @@ export interface Truth {
  * Compares the rows of a client with the history.
  * @returns where a row is missing, repeated or out of order, or where a reset came without a reason
  */
-export function flawsOf({ wanted, segments, surprises }: Follower, truth: Truth): string[] {
-  const rows = truth.rows.filter((row) => isWanted(wanted, row))
+export function ledgerViolations({ filter, segments, unexpected }: Follower, history: LedgerHistory): string[] {
+  const rows = history.rows.filter((row) => matchesFilter(filter, row))
   return [
-    ...surprises,
+    ...unexpected,
     ...segments.flatMap((segment, index) =>
-      flawsOfSegment(segment, rows, truth.versions, index === segments.length - 1),
+      segmentViolations(segment, rows, history.versions, index === segments.length - 1),
     ),
   ]
 }
 
-function isWanted({ vaults, type }: RowsWanted, row: LedgerTruth): boolean {
+function matchesFilter({ vaults, type }: RowFilter, row: CommittedRow): boolean {
   return (vaults?.includes(row.vault) ?? true) && (type ?? row.type) === row.type
 }
 
-function flawsOfSegment(
+function segmentViolations(
   { start, rows, end }: Segment,
-  wanted: readonly LedgerTruth[],
+  filter: readonly CommittedRow[],
   versions: ReadonlySet<string>,
   isLast: boolean,
 ): string[] {
   const kept = rows.filter(({ id }) => versions.has(versionOf(id)))
-  const isLostAtEnd = kept.every((row, index) => row === rows[index])
-  const expected = versions.has(versionOf(start)) ? wanted.filter((row) => isBehind(row, start)) : []
+  const isPrefix = kept.every((row, index) => row === rows[index])
+  const expected = versions.has(versionOf(start)) ? filter.filter((row) => isAfter(row, start)) : []
   const wrong = kept.findIndex(({ id, row }, at) => row !== expected[at]?.row || id !== idOf(expected[at]))
   const missing = isLast ? expected.length - kept.length : 0
   const unordered = rows.findIndex(({ id }, at) => at > 0 && !isLater(id, rows[at - 1]?.id ?? ''))
   return [
-    ...(isLostAtEnd ? [] : [`after ${start}, rows of the history follow lost ones`]),
+    ...(isPrefix ? [] : [`after ${start}, rows of the history follow lost ones`]),
     ...(wrong < 0 ? [] : [`after ${start}, row ${wrong + 1} is ${kept[wrong]?.id}, not ${idOf(expected[wrong])}`]),
     ...(missing > 0 ? [`after ${start}, ${missing} rows of ${expected.length} are missing`] : []),
     ...(unordered < 0 ? [] : [`after ${start}, ${rows[unordered]?.id} came too late`]),
@@ -57,7 +57,7 @@ function flawsOfSegment(
   ]
 }
 
-function idOf(row: LedgerTruth | undefined): string {
+function idOf(row: CommittedRow | undefined): string {
   return row === undefined ? 'nothing' : `${row.version}.${row.place}`
 }
 
@@ -74,4 +74,4 @@ function isLater(id: string, before: string): boolean {
   return seq === seqBefore ? place > placeBefore : seq > seqBefore
 }
 
-const isBehind = (row: LedgerTruth, id: string): boolean => isLater(idOf(row), id)
+const isAfter = (row: CommittedRow, id: string): boolean => isLater(idOf(row), id)

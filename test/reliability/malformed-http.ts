@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { anyText } from './values.ts'
+import { anyText } from './arbitraries.ts'
 
 /** Malformed or nearly malformed HTTP: bytes as they are sent, in Latin-1. */
-export function malformed(target: string): fc.Arbitrary<string> {
+export function malformedHttp(target: string): fc.Arbitrary<string> {
   const line = `GET ${target} HTTP/1.1`
   const host = 'Host: x'
   const request = (...lines: readonly string[]): string => [...lines, '', ''].join('\r\n')

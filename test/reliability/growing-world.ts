@@ -20,12 +20,12 @@ export function growingWorld(copies: number): GrowingWorld {
 }
 
 /** Writes a text little by little over a time, and in the middle of its lines. */
-export async function pour(text: string, seconds: number, write: (part: Buffer) => unknown): Promise<void> {
+export async function writeGradually(text: string, seconds: number, write: (part: Buffer) => unknown): Promise<void> {
   const bytes = Buffer.from(text)
-  const begun = performance.now()
+  const startedAt = performance.now()
   for (let at = 0; at < bytes.length;) {
     await wait(100)
-    const share = (performance.now() - begun) / (seconds * 1000)
+    const share = (performance.now() - startedAt) / (seconds * 1000)
     const due = Math.min(bytes.length, Math.ceil(bytes.length * share))
     await write(bytes.subarray(at, due))
     at = due

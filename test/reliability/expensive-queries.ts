@@ -1,10 +1,10 @@
-import { defaultQueryLimits, maxFilterValues } from '../../src/limits.ts'
 import { toAddress } from '../../src/domain/address.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
+import { defaultQueryLimits, maxFilterValues } from '../../src/limits.ts'
 
 /** A query that is as dear as its shape can be within the bounds. */
-export interface DearQuery {
+export interface ExpensiveQuery {
   readonly shape: string
   readonly query: string
   readonly variables: Readonly<Record<string, unknown>>
@@ -23,67 +23,72 @@ const performance = 'since until timeWeightedReturn maxDrawdown volatility'
 /** A second that the long series have points before. */
 const historyEnd = 1_700_006_400 + 100_000
 
-const typeInFull = `kind name description enumValues { name description } inputFields { name defaultValue }
+const fullType = `kind name description enumValues { name description } inputFields { name defaultValue }
   fields { name description type { kind name ofType { kind name ofType { name } } } args { name type { name } } }`
 
 /** Several shapes, each grown until one more would be over a bound. */
-export function dearQueries(long: readonly string[]): DearQuery[] {
+export function expensiveQueries(longSeriesVaults: readonly string[]): ExpensiveQuery[] {
   const page = (of: string, beside = ''): string =>
     `{ vaults(first: 200, orderBy: { field: ADDRESS, direction: ASC }) { nodes { ${of} } } ${beside} }`
   /** A field that fails, so that graphql-js executes the whole operation. */
-  const failing = `failing: vault(address: "${long[0] ?? ''}") { events(first: 0) { pageInfo { hasNextPage } } }`
-  const each = (times: number, part: (index: number) => string): string =>
+  const failingField = `failing: vault(address: "${longSeriesVaults[0] ?? ''}") { events(first: 0) { pageInfo { hasNextPage } } }`
+  const repeat = (times: number, part: (index: number) => string): string =>
     Array.from({ length: times }, (_, index) => part(index)).join(' ')
   const shapes: Readonly<Record<string, Shape>> = {
     'long series whole': (times) =>
-      `{ ${each(times, (at) => `a${at}: vault(address: "${long[at % long.length] ?? ''}") { equity(points: 2000, since: ${at}) { ${point} } }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[at % longSeriesVaults.length] ?? ''}") { equity(points: 2000, since: ${at}) { ${point} } }`)} }`,
     'long series of a page': (times) => page(`equity(points: ${times + 1}) { ${point} }`),
-    'series of a page beside an error': (times) => page(`equity(points: ${times + 1}) { ${point} }`, failing),
-    'windows of all series': (times) => page(each(times, (at) => `a${at}: equity(points: 2, since: ${at}) { ts }`)),
+    'series of a page beside an error': (times) => page(`equity(points: ${times + 1}) { ${point} }`, failingField),
+    'windows of all series': (times) => page(repeat(times, (at) => `a${at}: equity(points: 2, since: ${at}) { ts }`)),
     'counts of ledgers': (times) =>
       `{ vaults(first: ${times}, orderBy: { field: ADDRESS, direction: ASC }) { nodes { events(first: 1) { totalCount } } } }`,
     'rows of all ledgers': (times) => page(`events(first: ${times}) { nodes { ${row} } }`),
-    'pages of ledgers': (times) => page(each(times, (at) => `a${at}: events(first: 1, since: ${at}) { nodes { ts } }`)),
+    'pages of ledgers': (times) =>
+      page(repeat(times, (at) => `a${at}: events(first: 1, since: ${at}) { nodes { ts } }`)),
     'a wide page': (times) =>
       page(`${snapshot} strategy { id name pairs { a } } equity(points: ${times + 1}) { ts netUsd }`),
     'vaults in strategies in vaults': (times) =>
       `{ vaults(first: ${times}) { nodes { strategy { vaults(first: 20) { nodes { strategy { vaults(first: 5) { nodes { address } } } } } } } } }`,
     'moments of a vault': (times) =>
-      `{ ${each(times, (at) => `a${at}: vault(address: "${long[0] ?? ''}", at: ${historyEnd - at * 60}) { ${snapshot} }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[0] ?? ''}", at: ${historyEnd - at * 60}) { ${snapshot} }`)} }`,
     'moments by id': (times) =>
-      `{ nodes(ids: [${each(times, (at) => `"${long[0] ?? ''}@${historyEnd - at * 60}"`)}]) { ... on Vault { ${snapshot} } } }`,
+      `{ nodes(ids: [${repeat(times, (at) => `"${longSeriesVaults[0] ?? ''}@${historyEnd - at * 60}"`)}]) { ... on Vault { ${snapshot} } } }`,
     'series of a past vault': (times) =>
-      `{ ${each(times, (at) => `a${at}: vault(address: "${long[0] ?? ''}", at: ${historyEnd - at * 60}) { equity(points: 500) { ts } }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[0] ?? ''}", at: ${historyEnd - at * 60}) { equity(points: 500) { ts } }`)} }`,
     'performance of a page': (times) => `{ vaults(first: ${times}) { nodes { performance { ${performance} } } } }`,
     'performance in many windows': (times) =>
-      `{ ${each(times, (at) => `a${at}: vault(address: "${long[at % long.length] ?? ''}") { performance(since: ${at * 86_400}) { ${performance} } }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[at % longSeriesVaults.length] ?? ''}") { performance(since: ${at * 86_400}) { ${performance} } }`)} }`,
     'performance of strategies': (times) =>
-      `{ strategies { ${each(times, (at) => `a${at}: performance(since: ${at * 86_400}) { ${performance} }`)} } }`,
+      `{ strategies { ${repeat(times, (at) => `a${at}: performance(since: ${at * 86_400}) { ${performance} }`)} } }`,
     'series by other curves': (times) =>
-      `{ ${each(times, (at) => `a${at}: vault(address: "${long[at % long.length] ?? ''}") { equity(points: 2000, by: MARKET, since: ${at}) { ts marketDeltaUsd } }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[at % longSeriesVaults.length] ?? ''}") { equity(points: 2000, by: MARKET, since: ${at}) { ts marketDeltaUsd } }`)} }`,
     'lists by a pair that none has': (times) =>
-      `{ ${each(times, (at) => `a${at}: vaults(first: 1, where: { pair: { a: "N${at}", b: "N" } }) { nodes { address } }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: vaults(first: 1, where: { pair: { a: "N${at}", b: "N" } }) { nodes { address } }`)} }`,
     'totals by value': (times) =>
-      `{ ${each(times, (at) => `a${at}: vaults(first: 1, where: { valueUsd: { gte: "${at}" } }) { totalCount }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: vaults(first: 1, where: { valueUsd: { gte: "${at}" } }) { totalCount }`)} }`,
     'totals of strategies by venue': (times) =>
-      `{ strategies { ${each(times, (at) => `a${at}: vaults(first: 1, where: { venue: ["v${at}"] }) { totalCount }`)} } }`,
+      `{ strategies { ${repeat(times, (at) => `a${at}: vaults(first: 1, where: { venue: ["v${at}"] }) { totalCount }`)} } }`,
     'unknown nodes': (times) =>
-      `{ ${each(times, (at) => `a${at}: nodes(ids: [${Array.from({ length: 200 }, (_, id) => `"0x${String(at * 1_000 + id).padStart(40, '9')}:x"`).join(' ')}]) { id }`)} }`,
-    introspection: (times) => `{ ${each(times, (at) => `a${at}: __schema { types { ${typeInFull} } }`)} }`,
+      `{ ${repeat(times, (at) => `a${at}: nodes(ids: [${Array.from({ length: 200 }, (_, id) => `"0x${String(at * 1_000 + id).padStart(40, '9')}:x"`).join(' ')}]) { id }`)} }`,
+    introspection: (times) => `{ ${repeat(times, (at) => `a${at}: __schema { types { ${fullType} } }`)} }`,
     'a field again and again': (times) => `{ strategies { ${'id '.repeat(times)} } }`,
     'a selection again and again': (times) => `{ ${'strategies { id } '.repeat(times)} }`,
     'a selection with arguments again and again': (times) => `{ ${'vaults(first: 1) { totalCount } '.repeat(times)} }`,
     'fragments beside fragments': (times) =>
-      `{ strategies { ${each(times, (at) => `...f${at}`)} } } ${each(times, (at) => `fragment f${at} on Strategy { id }`)}`,
+      `{ strategies { ${repeat(times, (at) => `...f${at}`)} } } ${repeat(times, (at) => `fragment f${at} on Strategy { id }`)}`,
     'fragments in fragments': (times) =>
-      `{ strategies { ...f0 } } ${each(times, (at) => `fragment f${at} on Strategy { id ...f${at + 1} ...f${at + 1} }`)} fragment f${times} on Strategy { id }`,
+      `{ strategies { ...f0 } } ${repeat(times, (at) => `fragment f${at} on Strategy { id ...f${at + 1} ...f${at + 1} }`)} fragment f${times} on Strategy { id }`,
   }
-  const grown = Object.entries(shapes).map(([shape, written]) => ({ shape, query: largest(written), variables: {} }))
-  return [...grown, manyOwners]
+  const largestQueries = Object.entries(shapes).map(([shape, toDocument]) => ({
+    shape,
+    query: largestDocument(toDocument),
+    variables: {},
+  }))
+  return [...largestQueries, manyOwners]
 }
 
 /** Three filters as long as they may be; each address is checked by its checksum, which takes a hash. */
-const manyOwners: DearQuery = {
+const manyOwners: ExpensiveQuery = {
   shape: 'many owners',
   query: `query ($a: [Address!], $b: [Address!], $c: [Address!]) {
     a: vaults(where: { owner: $a }) { totalCount }
@@ -100,19 +105,19 @@ function owners(seed: number): string[] {
 }
 
 /** The document that asks as many times as the bounds let through. */
-function largest(written: Shape): string {
-  let passes = 0
-  let fails = 4_000
-  while (fails - passes > 1) {
-    const times = Math.floor((passes + fails) / 2)
-    if (isWithinBounds(written(times))) passes = times
-    else fails = times
+function largestDocument(toDocument: Shape): string {
+  let accepted = 0
+  let rejected = 4_000
+  while (rejected - accepted > 1) {
+    const times = Math.floor((accepted + rejected) / 2)
+    if (isWithinLimits(toDocument(times))) accepted = times
+    else rejected = times
   }
-  if (passes === 0) throw new Error(`Not even one of these is within the bounds: ${written(1)}`)
-  return written(passes)
+  if (accepted === 0) throw new Error(`Not even one of these is within the bounds: ${toDocument(1)}`)
+  return toDocument(accepted)
 }
 
-function isWithinBounds(query: string): boolean {
+function isWithinLimits(query: string): boolean {
   const prepared = new OperationCache(schema, defaultQueryLimits).prepare(query)
   const operation = prepared.select(null)
   if (prepared.errors.length > 0 || operation?.sizeError !== null) return false

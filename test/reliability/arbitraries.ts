@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 
 /** A value of a kind that is right, and now and then one that is not. */
-export function mostly<Value>(right: fc.Arbitrary<Value>, wrong: fc.Arbitrary<Value>): fc.Arbitrary<Value> {
-  return fc.oneof({ weight: 6, arbitrary: right }, { weight: 1, arbitrary: wrong })
+export function mostlyValid<Value>(valid: fc.Arbitrary<Value>, invalid: fc.Arbitrary<Value>): fc.Arbitrary<Value> {
+  return fc.oneof({ weight: 6, arbitrary: valid }, { weight: 1, arbitrary: invalid })
 }
 
 const hexDigits = (count: number): fc.Arbitrary<string> =>
@@ -17,12 +17,12 @@ export const anyText = fc.oneof(
 )
 
 /** Addresses of vaults that are known, in their cases, and others. */
-export function addresses(known: readonly string[]): fc.Arbitrary<string> {
-  const right = fc
-    .tuple(fc.constantFrom(...known), fc.integer({ min: 0, max: 2 }))
+export function vaultAddresses(knownVaults: readonly string[]): fc.Arbitrary<string> {
+  const valid = fc
+    .tuple(fc.constantFrom(...knownVaults), fc.integer({ min: 0, max: 2 }))
     .map(([address, form]) => [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`][form] ?? '')
-  return mostly(
-    right,
+  return mostlyValid(
+    valid,
     fc.oneof(
       hexDigits(40).map((digits) => `0x${digits}`),
       hexDigits(39),
@@ -31,17 +31,17 @@ export function addresses(known: readonly string[]): fc.Arbitrary<string> {
   )
 }
 
-const near = (...numbers: readonly number[]): fc.Arbitrary<number> =>
+const aroundBoundaries = (...numbers: readonly number[]): fc.Arbitrary<number> =>
   fc.tuple(fc.constantFrom(...numbers), fc.integer({ min: -1, max: 1 })).map(([at, off]) => at + off)
 
 /** Whole numbers, and what may stand where one should. */
-export const integers: fc.Arbitrary<string> = mostly(
-  fc.oneof(fc.integer({ min: 1, max: 12 }), near(0, 2, 200, 1_000, 2_000)).map(String),
+export const integerTexts: fc.Arbitrary<string> = mostlyValid(
+  fc.oneof(fc.integer({ min: 1, max: 12 }), aroundBoundaries(0, 2, 200, 1_000, 2_000)).map(String),
   fc.oneof(fc.maxSafeInteger().map(String), fc.double().map(String), fc.bigInt().map(String), anyText),
 )
 
 /** Times around those of the world, and what may stand where one should. */
-export const times: fc.Arbitrary<string> = mostly(
-  fc.oneof(fc.integer({ min: 1_690_000_000, max: 1_710_000_000 }), near(0, 253_402_300_799)).map(String),
-  integers,
+export const timestampTexts: fc.Arbitrary<string> = mostlyValid(
+  fc.oneof(fc.integer({ min: 1_690_000_000, max: 1_710_000_000 }), aroundBoundaries(0, 253_402_300_799)).map(String),
+  integerTexts,
 )

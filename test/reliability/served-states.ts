@@ -1,0 +1,116 @@
+import type { Database } from '../../src/database/database.ts'
+import { Decimal } from '../../src/domain/decimal.ts'
+import { exactJson } from '../support/exact-json.ts'
+import type { Client } from './client.ts'
+
+/** All that is told of a vault, as lines: its state, its points and its rows. */
+interface ServedState {
+  readonly vault: string
+  readonly rest: readonly string[]
+  readonly graphql: readonly string[]
+}
+
+const stateFields = [
+  'valueUsd',
+  'capitalInUsd',
+  'capitalOutUsd',
+  'netUsd',
+  'strategyDeltaUsd',
+  'marketDeltaUsd',
+  'updatedAt',
+  'status',
+] as const
+const pointFields = ['ts', 'valueUsd', 'capitalInUsd', 'capitalOutUsd'] as const
+const rowFields = ['txHash', 'logIndex', 'block', 'ts', 'type', 'amountUsd', 'positionId', 'reason'] as const
+/** More than the world's vaults have. */
+const maxResults = { points: 2_000, rows: 1_000 }
+
+/** Answers of REST and GraphQL for each vault. */
+export async function readServedStates(client: Client, vaults: readonly string[]): Promise<ServedState[]> {
+  const served: ServedState[] = []
+  for (const vault of vaults)
+    served.push({ vault, rest: await readOverRest(client, vault), graphql: await readOverGraphql(client, vault) })
+  return served
+}
+
+/** In what the two and the database differ. */
+export async function compareWithDatabase(database: Database, served: readonly ServedState[]): Promise<string[]> {
+  const violations: string[] = []
+  for (const { vault, rest, graphql } of served) {
+    const stored = await readFromDatabase(database, vault)
+    violations.push(
+      ...firstDifference(`${vault} over REST`, rest, stored),
+      ...firstDifference(`${vault} in GraphQL`, graphql, stored),
+    )
+  }
+  return violations
+}
+
+function firstDifference(subject: string, served: readonly string[], stored: readonly string[]): string[] {
+  const at = stored.findIndex((line, index) => line !== served[index])
+  if (at !== -1) return [`${subject} tells ${served[at] ?? 'nothing'} where the database has ${stored[at] ?? ''}`]
+  return served.length > stored.length
+    ? [`${subject} tells ${served[stored.length] ?? ''}, which the database has not`]
+    : []
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+async function readOverRest(client: Client, vault: string): Promise<string[]> {
+  const get = async (path: string): Promise<unknown> =>
+    exactJson((await client.send({ method: 'GET', target: `/vault/${vault}/${path}` })).body)
+  const snapshot = (await get('snapshot')) as Fields
+  const points = (await get(`equity?points=${maxResults.points}`)) as Fields[]
+  const rows = (await get(`events?limit=${maxResults.rows}`)) as Fields[]
+  return stateLines(snapshot, points, rows)
+}
+
+async function readOverGraphql(client: Client, vault: string): Promise<string[]> {
+  const query = `{ vault(address: "${vault}") { ${stateFields.join(' ')} equity(points: ${maxResults.points}) { ${pointFields.join(' ')} }
+    events(first: ${maxResults.rows}) { nodes { ${rowFields.join(' ')} } } } }`
+  const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
+  const { body } = await client.send({ method: 'POST', target: '/graphql', headers, body: JSON.stringify({ query }) })
+  const { data } = exactJson(body) as { data: { vault: Fields & { equity: Fields[]; events: { nodes: Fields[] } } } }
+  return stateLines(data.vault, data.vault.equity, data.vault.events.nodes)
+}
+
+async function readFromDatabase(database: Database, vault: string): Promise<string[]> {
+  const read = (name: string, text: string): Promise<Fields[]> =>
+    database.query<Fields>({ name: `agreement_${name}`, text }, [vault])
+  const [state = {}] = await read(
+    'state',
+    `select value_usd::text as "valueUsd", capital_in_usd::text as "capitalInUsd", capital_out_usd::text as "capitalOutUsd",
+      net_usd::text as "netUsd", strategy_delta_usd::text as "strategyDeltaUsd", market_delta_usd::text as "marketDeltaUsd",
+      updated_at::text as "updatedAt", status::text as status from vault where lower(address) = $1`,
+  )
+  const points = await read(
+    'points',
+    `select ts::text as ts, equity_point.value_usd::text as "valueUsd", equity_point.capital_in_usd::text as "capitalInUsd",
+      equity_point.capital_out_usd::text as "capitalOutUsd" from equity_point join vault on id = vault_id where lower(address) = $1 order by equity_point.ts`,
+  )
+  const rows = await read(
+    'rows',
+    `select '0x' || encode(tx_hash, 'hex') as "txHash", log_index::text as "logIndex", block::text as block, ts::text as ts, type::text as type,
+      amount_usd::text as "amountUsd", position_id as "positionId", reason
+      from ledger_row join vault on id = vault_id where lower(address) = $1 order by ledger_row.block desc, ledger_row.log_index desc`,
+  )
+  return stateLines(state, points, rows)
+}
+
+function stateLines(state: Fields, points: readonly Fields[], rows: readonly Fields[]): string[] {
+  return [
+    formatFields(state, stateFields),
+    ...points.map((each) => formatFields(each, pointFields)),
+    ...rows.map((each) => formatFields(each, rowFields)),
+  ]
+}
+
+/** Numbers by their value, however many zeros they end in, and words in one case: GraphQL writes them in capitals. */
+function formatFields(fields: Fields, names: readonly string[]): string {
+  return names.map((name) => `${name} ${normalise(fields[name])}`).join(', ')
+}
+
+function normalise(value: unknown): string {
+  const text = String(value).toLowerCase()
+  return /^-?\d+(\.\d+)?$/.test(text) ? new Decimal(text).toFixed() : text
+}
