@@ -5,27 +5,28 @@ import { type FloodOptions, floodWithExpensiveQueries } from './expensive-query-
 import { fillLargeWorld, largeWorldAddresses } from './large-world.ts'
 import type { ProgramResult, ReportProgress } from './program-result.ts'
 
+/** Options of the program `abuse`. */
 export interface AbuseOptions {
   readonly homes: Homes
-  /** Points of the long series. */
+  /** Points of each long series. */
   readonly points: number
   /** Rows of the long ledger. */
   readonly ledgerRows: number
   /** Days of each vault and strategy before the first point. */
   readonly days: number
-  /** How long each shape is asked for. */
+  /** Duration of each flood of queries, and of each attack. */
   readonly seconds: number
-  /** How many of the dearest queries are asked for, and what is held of the snapshots meanwhile. */
+  /** Number and names of the expensive queries, and the limits on honest clients. */
   readonly flood: Pick<FloodOptions, 'shapes' | 'only' | 'limits'>
   readonly attacks: readonly Attack[]
   readonly limitsFor: AttackOptions['limitsFor']
   readonly addresses?: AttackOptions['addresses']
-  /** Processes that answer; one unless said. */
+  /** Number of worker processes; 1 by default. */
   readonly workers?: number | undefined
   readonly reportProgress: ReportProgress
 }
 
-/** Asks for the dearest queries that the bounds let through, then carries out attacks, and times honest clients meanwhile. */
+/** Sends the most expensive queries within the limits, then runs attacks, and measures honest clients at the same time. */
 export async function abuse(options: AbuseOptions): Promise<ProgramResult> {
   const {
     homes,
@@ -43,7 +44,7 @@ export async function abuse(options: AbuseOptions): Promise<ProgramResult> {
   const world = { points, longVaults: 10, shortVaults: 190, ledgerRows, days }
   const home = await homes.create()
   const database = await home.open()
-  reportProgress('making the world')
+  reportProgress('creating the data')
   await fillLargeWorld(database, world)
   await database.close()
   const target = largeWorldAddresses(world)

@@ -5,8 +5,8 @@ import type { FeedHistory } from './feed-history.ts'
 const timeoutSeconds = 30
 
 /**
- * Waits until each vault is served as the feed leaves it.
- * @returns those that aren't in good time
+ * Waits until a gateway serves the final state of each vault.
+ * @returns the vaults whose final state is not served within 30 s
  */
 export async function waitUntilCaughtUp(port: number, history: FeedHistory): Promise<string[]> {
   const client = createClient(port, 1)
@@ -20,5 +20,5 @@ export async function waitUntilCaughtUp(port: number, history: FeedHistory): Pro
     await wait(100)
   }
   client.close()
-  return [...behind].map((vault) => `${vault} is not served as the feed leaves it`)
+  return [...behind].map((vault) => `${vault} is not served in its final state`)
 }

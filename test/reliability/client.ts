@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-/** A request as it goes onto the wire: nothing of it is made good on the way. */
+/** An HTTP request, sent without normalisation of its target or headers. */
 export interface HttpRequest {
   readonly method: string
   /** Path and query. */
@@ -10,6 +10,7 @@ export interface HttpRequest {
   readonly body?: string | Buffer
 }
 
+/** A decompressed response, with the time from sending the request to the end of the body. */
 export interface TimedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -17,16 +18,20 @@ export interface TimedResponse {
   readonly milliseconds: number
 }
 
+/** An HTTP client with keep-alive connections. */
 export interface Client {
-  /** Fails where no whole answer comes. */
+  /** Sends a request; rejects if the connection fails before the response is complete. */
   send(request: HttpRequest): Promise<TimedResponse>
   close(): void
 }
 
-/** Long enough for an answer that comes after every deadline to be told as such. */
+/** Longer than any deadline of the gateway, so that a late response is measured. */
 const timeoutMilliseconds = 60_000
 
-/** Asks a gateway over so many connections at once, which it keeps. */
+/**
+ * Creates a client of a gateway on this machine.
+ * @param connections maximum number of concurrent connections; further requests wait
+ */
 export function createClient(port: number, connections: number): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   return {
@@ -50,11 +55,11 @@ export function createClient(port: number, connections: number): Client {
           }
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('error', reject)
-          // A refusal of what could not be read is written before it is known that HEAD has no body.
+          // The response to an unparsable HEAD request has a body, which node:http does not read.
           if (method === 'HEAD') end()
           response.on('end', end)
         })
-        outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer in ${timeoutMilliseconds} ms`)))
+        outgoing.on('timeout', () => outgoing.destroy(new Error(`no response in ${timeoutMilliseconds} ms`)))
         outgoing.on('error', reject)
         outgoing.end(body)
       }),
@@ -66,7 +71,7 @@ function decompress(bytes: Buffer, { 'content-encoding': encoding }: TimedRespon
   return (encoding === 'br' ? brotliDecompressSync(bytes) : gunzipSync(bytes)).toString()
 }
 
-/** Runs work on each of the items, so many at a time, in their order. */
+/** Runs work on each item in order, on at most `concurrency` items at a time. */
 export async function forEachConcurrently<Item>(
   items: Iterable<Item>,
   concurrency: number,

@@ -3,21 +3,21 @@ import pg from 'pg'
 
 const pauseMilliseconds = 50
 
-/** Knows from the primary itself when each commit was there. */
+/** Times at which commits appeared on the primary server, by polling it; times are milliseconds of performance.now(). */
 export interface CommitWatcher {
-  /** Number of the newest commit that is known. */
+  /** Number of the newest commit seen. */
   readonly newestSeq: number
-  /** Lines of the feed that are known to be applied. */
+  /** Number of applied lines of the feed. */
   readonly appliedLines: number
-  /** The newest commit that was known at a time, in milliseconds of performance.now(). */
-  seqAt(at: number): number
-  /** How long the commit after one was known at a time, in milliseconds; 0 where it was not. */
-  ageMilliseconds(seq: number, at: number): number
-  /** Drops the connection: the server at its end is gone. */
+  /** Returns the newest commit that had been seen at a time. */
+  seqAt(time: number): number
+  /** Returns how long before a time the commit after `seq` had been seen; 0 if it had not. */
+  ageMilliseconds(seq: number, time: number): number
+  /** Closes the connection, and connects to the new primary. */
   reconnect(): void
-  /** Resolves with the time at which a server that takes writes has answered after {@link reconnect}. */
+  /** Resolves with the time of the first response of a primary after {@link reconnect}. */
   untilPrimaryResponds(): Promise<number>
-  /** Resolves with the time at which a commit later than one is known. */
+  /** Resolves with the time at which a commit after `seq` was seen. */
   untilCommitAfter(seq: number): Promise<number>
   stop(): Promise<void>
 }
@@ -25,9 +25,9 @@ export interface CommitWatcher {
 const newestCommitSql = `select pg_is_in_recovery() as "isStandby", (select coalesce(max(seq), 0)::int from data_head) as seq,
   (select coalesce(max(line), 0)::int from feed) as line`
 
-/** Asks the primary for its newest commit again and again. */
+/** Polls a primary server for its newest commit. */
 export function startCommitWatcher(url: string): CommitWatcher {
-  /** When each commit was known first; those that came together share a time. */
+  /** Time of each commit by its number; commits of the same poll share a time. */
   const seenAt: number[] = [0]
   let client: pg.Client | null = null
   let appliedLines = 0
@@ -59,8 +59,8 @@ export function startCommitWatcher(url: string): CommitWatcher {
     }
   })()
   const pollUntil = async (find: () => number | null): Promise<number> => {
-    for (let at = find(); ; at = find()) {
-      if (at !== null) return at
+    for (let time = find(); ; time = find()) {
+      if (time !== null) return time
       await wait(pauseMilliseconds)
     }
   }
@@ -71,11 +71,11 @@ export function startCommitWatcher(url: string): CommitWatcher {
     get appliedLines() {
       return appliedLines
     },
-    seqAt(at) {
-      const later = seenAt.findIndex((time) => time > at)
+    seqAt(time) {
+      const later = seenAt.findIndex((seen) => seen > time)
       return (later < 0 ? seenAt.length : later) - 1
     },
-    ageMilliseconds: (seq, at) => Math.max(0, at - (seenAt[seq + 1] ?? at)),
+    ageMilliseconds: (seq, time) => Math.max(0, time - (seenAt[seq + 1] ?? time)),
     reconnect() {
       disconnect()
       respondedAt = null

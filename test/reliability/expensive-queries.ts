@@ -3,14 +3,14 @@ import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { defaultQueryLimits, maxFilterValues } from '../../src/limits.ts'
 
-/** A query that is as dear as its shape can be within the bounds. */
+/** A query as large as the limits permit for its shape. */
 export interface ExpensiveQuery {
   readonly shape: string
   readonly query: string
   readonly variables: Readonly<Record<string, unknown>>
 }
 
-/** A shape: what it asks for so many times over. */
+/** Returns a document that repeats a selection a number of times, or requests a number of objects. */
 type Shape = (times: number) => string
 
 const point = 'ts valueUsd capitalInUsd capitalOutUsd netUsd changeUsd'
@@ -20,25 +20,28 @@ const snapshot = `address owner strategyId status valueUsd capitalInUsd capitalO
   updatedAt fees { contributedUsd withdrawnUsd taxedUsd highWaterUsd } suspension { reason } positions { ${openPosition} }`
 
 const performance = 'since until timeWeightedReturn maxDrawdown volatility'
-/** A second that the long series have points before. */
+/** A time in unix seconds before which the long series have points. */
 const historyEnd = 1_700_006_400 + 100_000
 
 const fullType = `kind name description enumValues { name description } inputFields { name defaultValue }
   fields { name description type { kind name ofType { kind name ofType { name } } } args { name type { name } } }`
 
-/** Several shapes, each grown until one more would be over a bound. */
+/**
+ * Returns a query of each shape, with the largest number of repetitions within the limits.
+ * @param longSeriesVaults addresses of vaults with a long series
+ */
 export function expensiveQueries(longSeriesVaults: readonly string[]): ExpensiveQuery[] {
   const page = (of: string, beside = ''): string =>
     `{ vaults(first: 200, orderBy: { field: ADDRESS, direction: ASC }) { nodes { ${of} } } ${beside} }`
-  /** A field that fails, so that graphql-js executes the whole operation. */
+  /** A field that fails, so that the compiled operation falls back to graphql-js. */
   const failingField = `failing: vault(address: "${longSeriesVaults[0] ?? ''}") { events(first: 0) { pageInfo { hasNextPage } } }`
   const repeat = (times: number, part: (index: number) => string): string =>
     Array.from({ length: times }, (_, index) => part(index)).join(' ')
   const shapes: Readonly<Record<string, Shape>> = {
-    'long series whole': (times) =>
+    'whole long series': (times) =>
       `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[at % longSeriesVaults.length] ?? ''}") { equity(points: 2000, since: ${at}) { ${point} } }`)} }`,
     'long series of a page': (times) => page(`equity(points: ${times + 1}) { ${point} }`),
-    'series of a page beside an error': (times) => page(`equity(points: ${times + 1}) { ${point} }`, failingField),
+    'series of a page with a field error': (times) => page(`equity(points: ${times + 1}) { ${point} }`, failingField),
     'windows of all series': (times) => page(repeat(times, (at) => `a${at}: equity(points: 2, since: ${at}) { ts }`)),
     'counts of ledgers': (times) =>
       `{ vaults(first: ${times}, orderBy: { field: ADDRESS, direction: ASC }) { nodes { events(first: 1) { totalCount } } } }`,
@@ -49,9 +52,9 @@ export function expensiveQueries(longSeriesVaults: readonly string[]): Expensive
       page(`${snapshot} strategy { id name pairs { a } } equity(points: ${times + 1}) { ts netUsd }`),
     'vaults in strategies in vaults': (times) =>
       `{ vaults(first: ${times}) { nodes { strategy { vaults(first: 20) { nodes { strategy { vaults(first: 5) { nodes { address } } } } } } } } }`,
-    'moments of a vault': (times) =>
+    'past states of a vault': (times) =>
       `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[0] ?? ''}", at: ${historyEnd - at * 60}) { ${snapshot} }`)} }`,
-    'moments by id': (times) =>
+    'past states by id': (times) =>
       `{ nodes(ids: [${repeat(times, (at) => `"${longSeriesVaults[0] ?? ''}@${historyEnd - at * 60}"`)}]) { ... on Vault { ${snapshot} } } }`,
     'series of a past vault': (times) =>
       `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[0] ?? ''}", at: ${historyEnd - at * 60}) { equity(points: 500) { ts } }`)} }`,
@@ -62,7 +65,7 @@ export function expensiveQueries(longSeriesVaults: readonly string[]): Expensive
       `{ strategies { ${repeat(times, (at) => `a${at}: performance(since: ${at * 86_400}) { ${performance} }`)} } }`,
     'series by other curves': (times) =>
       `{ ${repeat(times, (at) => `a${at}: vault(address: "${longSeriesVaults[at % longSeriesVaults.length] ?? ''}") { equity(points: 2000, by: MARKET, since: ${at}) { ts marketDeltaUsd } }`)} }`,
-    'lists by a pair that none has': (times) =>
+    'lists by an unknown pair': (times) =>
       `{ ${repeat(times, (at) => `a${at}: vaults(first: 1, where: { pair: { a: "N${at}", b: "N" } }) { nodes { address } }`)} }`,
     'totals by value': (times) =>
       `{ ${repeat(times, (at) => `a${at}: vaults(first: 1, where: { valueUsd: { gte: "${at}" } }) { totalCount }`)} }`,
@@ -71,12 +74,12 @@ export function expensiveQueries(longSeriesVaults: readonly string[]): Expensive
     'unknown nodes': (times) =>
       `{ ${repeat(times, (at) => `a${at}: nodes(ids: [${Array.from({ length: 200 }, (_, id) => `"0x${String(at * 1_000 + id).padStart(40, '9')}:x"`).join(' ')}]) { id }`)} }`,
     introspection: (times) => `{ ${repeat(times, (at) => `a${at}: __schema { types { ${fullType} } }`)} }`,
-    'a field again and again': (times) => `{ strategies { ${'id '.repeat(times)} } }`,
-    'a selection again and again': (times) => `{ ${'strategies { id } '.repeat(times)} }`,
-    'a selection with arguments again and again': (times) => `{ ${'vaults(first: 1) { totalCount } '.repeat(times)} }`,
-    'fragments beside fragments': (times) =>
+    'a repeated field': (times) => `{ strategies { ${'id '.repeat(times)} } }`,
+    'a repeated selection': (times) => `{ ${'strategies { id } '.repeat(times)} }`,
+    'a repeated selection with arguments': (times) => `{ ${'vaults(first: 1) { totalCount } '.repeat(times)} }`,
+    'parallel fragments': (times) =>
       `{ strategies { ${repeat(times, (at) => `...f${at}`)} } } ${repeat(times, (at) => `fragment f${at} on Strategy { id }`)}`,
-    'fragments in fragments': (times) =>
+    'nested fragments': (times) =>
       `{ strategies { ...f0 } } ${repeat(times, (at) => `fragment f${at} on Strategy { id ...f${at + 1} ...f${at + 1} }`)} fragment f${times} on Strategy { id }`,
   }
   const largestQueries = Object.entries(shapes).map(([shape, toDocument]) => ({
@@ -87,7 +90,7 @@ export function expensiveQueries(longSeriesVaults: readonly string[]): Expensive
   return [...largestQueries, manyOwners]
 }
 
-/** Three filters as long as they may be; each address is checked by its checksum, which takes a hash. */
+/** Three owner filters of the maximum length; the checksum of each address takes a hash to verify. */
 const manyOwners: ExpensiveQuery = {
   shape: 'many owners',
   query: `query ($a: [Address!], $b: [Address!], $c: [Address!]) {
@@ -104,7 +107,7 @@ function owners(seed: number): string[] {
   )
 }
 
-/** The document that asks as many times as the bounds let through. */
+/** Returns the document of a shape with the largest number of repetitions within the limits, by binary search. */
 function largestDocument(toDocument: Shape): string {
   let accepted = 0
   let rejected = 4_000
@@ -113,7 +116,7 @@ function largestDocument(toDocument: Shape): string {
     if (isWithinLimits(toDocument(times))) accepted = times
     else rejected = times
   }
-  if (accepted === 0) throw new Error(`Not even one of these is within the bounds: ${toDocument(1)}`)
+  if (accepted === 0) throw new Error(`A single repetition exceeds the limits: ${toDocument(1)}`)
   return toDocument(accepted)
 }
 

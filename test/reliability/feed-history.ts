@@ -1,6 +1,6 @@
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 
-/** State of a vault in an answer, over REST as in GraphQL. */
+/** Current state of a vault in a response of REST or GraphQL. */
 export interface VaultResponse {
   readonly updatedAt: number
   readonly valueUsd: number
@@ -11,8 +11,10 @@ export interface VaultResponse {
   readonly marketDeltaUsd: number
 }
 
+/** A point of an equity series in a response. */
 export type PointResponse = Pick<VaultResponse, 'valueUsd' | 'capitalInUsd' | 'capitalOutUsd'> & { readonly ts: number }
 
+/** A ledger row in a response. */
 export interface LedgerRowResponse {
   readonly txHash: string
   readonly logIndex: number
@@ -22,7 +24,7 @@ export interface LedgerRowResponse {
   readonly amountUsd: number | null
 }
 
-/** How far the states go that one reader was told of each vault: a later answer is of the same state or a later one. */
+/** Index of the newest state of each vault that a reader has received; later responses must not be older. */
 export type SeenStates = Map<string, number>
 
 interface State {
@@ -39,7 +41,7 @@ interface VaultHistory {
   current: State
 }
 
-/** States of each vault after each fact of a feed: every correct answer shows one of them. */
+/** States, points and ledger rows of each vault after each fact of a feed, with which every response is compared. */
 export class FeedHistory {
   readonly #histories = new Map<string, VaultHistory>()
 
@@ -51,7 +53,10 @@ export class FeedHistory {
     return [...this.#histories.keys()]
   }
 
-  /** Errors in the state of a vault that an answer shows. */
+  /**
+   * Returns the errors of a vault's state in a response: unknown, older than before, or inconsistent.
+   * @param seen is updated
+   */
   vaultViolations(address: string, response: VaultResponse, seen: SeenStates): string[] {
     const key = address.toLowerCase()
     const states = this.#histories.get(key)?.states ?? []
@@ -66,16 +71,16 @@ export class FeedHistory {
     const before = seen.get(key) ?? -1
     seen.set(key, Math.max(before, states.indexOf(state)))
     return [
-      ...(at === -1 ? [`${address} never was ${JSON.stringify(response)}`] : []),
-      ...(at !== -1 && at < before ? [`${address} went back to what it was at ${updatedAt}`] : []),
+      ...(at === -1 ? [`${address} never had the state ${JSON.stringify(response)}`] : []),
+      ...(at !== -1 && at < before ? [`${address} went back to its state of ${updatedAt}`] : []),
       ...(toMicroUsd(netUsd) === value + capitalOut - capitalIn ? [] : [`${address} has netUsd ${netUsd}`]),
       ...(toMicroUsd(strategyDeltaUsd) + toMicroUsd(marketDeltaUsd) === toMicroUsd(netUsd)
         ? []
-        : [`${address} gained otherwise`]),
+        : [`${address} has deltas that do not sum to netUsd`]),
     ]
   }
 
-  /** Errors in the points of a series that an answer shows, oldest first. */
+  /** Returns the errors of a series in a response: points that are unknown or not in ascending order. */
   pointViolations(address: string, response: readonly PointResponse[]): string[] {
     const points = this.#histories.get(address.toLowerCase())?.points
     return response.flatMap((point, index) => {
@@ -87,11 +92,11 @@ export class FeedHistory {
       ]
       const isRecorded = points?.has(stateKey({ ts, value, capitalIn, capitalOut })) === true
       const isLater = index === 0 || ts > (response[index - 1]?.ts ?? ts)
-      return isRecorded && isLater ? [] : [`${address} has no point ${JSON.stringify(point)} there`]
+      return isRecorded && isLater ? [] : [`${address} has an unknown or misplaced point ${JSON.stringify(point)}`]
     })
   }
 
-  /** Errors in the rows of a ledger that an answer shows, newest first. */
+  /** Returns the errors of a ledger in a response: rows that are unknown or not in descending order. */
   rowViolations(address: string, response: readonly LedgerRowResponse[]): string[] {
     const rows = this.#histories.get(address.toLowerCase())?.rows
     return response.flatMap((row, index) => {
@@ -101,11 +106,11 @@ export class FeedHistory {
         row.block < previous.block ||
         (row.block === previous.block && row.logIndex < previous.logIndex)
       const isKnown = rows?.get(`${row.txHash} ${row.logIndex}`) === rowContent(row.type.toLowerCase(), row)
-      return isKnown && isOlder ? [] : [`${address} has no row ${JSON.stringify(row)} there`]
+      return isKnown && isOlder ? [] : [`${address} has an unknown or misplaced row ${JSON.stringify(row)}`]
     })
   }
 
-  /** Whether a vault is told as the feed leaves it. */
+  /** Tells whether a response shows the state after the last fact. */
   isFinalState(address: string, response: VaultResponse): boolean {
     return (
       this.vaultViolations(address, response, new Map([[address.toLowerCase(), this.#finalIndex(address)]])).length ===
@@ -138,7 +143,7 @@ export class FeedHistory {
 
 const initialState: State = { ts: 0, value: 0, capitalIn: 0, capitalOut: 0 }
 
-/** Value and capital of a vault after a fact. */
+/** Returns the value and capital that a fact changes. */
 function applyFact(current: State, fact: Extract<FactInput, { vault: string }>): Partial<State> {
   if (fact.kind === 'mark') return { value: toMicroUsd(fact.valueUsd) }
   if (fact.kind !== 'event' || !('valueBeforeUsd' in fact)) return {}
@@ -158,7 +163,7 @@ function rowContent(
   return [type, block, ts, amountUsd === null ? null : toMicroUsd(amountUsd)].join(' ')
 }
 
-/** Micro-dollars of an amount that is small enough for a float. */
+/** Converts an amount to micro-dollars; exact for amounts small enough for a double. */
 function toMicroUsd(usd: number | string): number {
   return Math.round(Number(usd) * 1e6)
 }

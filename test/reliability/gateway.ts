@@ -2,23 +2,24 @@ import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { type Environment, type Outcome, startProcess } from '../support/process.ts'
 
-/** Memory and CPU time of a gateway's process. */
+/** Memory and CPU time of a gateway, with its workers' memory. */
 export interface ResourceUsage {
   readonly cpuSeconds: number
-  /** The longest that its event loop stood still since the reading before. */
+  /** Longest event-loop delay since the previous measurement. */
   readonly blockedSeconds: number
-  /** Once its garbage is gone. */
+  /** Live objects on the JavaScript heap, after a garbage collection. */
   readonly heapBytes: number
   readonly rssBytes: number
 }
 
-/** A gateway as users run it, in a process of its own. */
+/** A gateway that runs as a child process. */
 export interface GatewayProcess {
   readonly port: number
   /** Its standard input. */
   readonly input: Writable
+  /** Collects garbage, then measures memory and CPU time. */
   read(): Promise<ResourceUsage>
-  /** Whether it has ended by itself. */
+  /** Resolves when the process has exited. */
   readonly ended: Promise<Outcome>
   stop(): Promise<Outcome>
   kill(): Promise<void>
@@ -26,7 +27,11 @@ export interface GatewayProcess {
 
 const probe = path.resolve(import.meta.dirname, 'probe.mjs')
 
-/** @param args of the command `serve` */
+/**
+ * Starts a gateway on a free port, and waits until it listens.
+ * @param args arguments of the command `serve`
+ * @param env more environment variables
+ */
 export async function startGateway(args: readonly string[], env: Environment): Promise<GatewayProcess> {
   const running = startProcess(['serve', ...args], {
     PORT: '0',
@@ -35,10 +40,10 @@ export async function startGateway(args: readonly string[], env: Environment): P
     NODE_OPTIONS: `--import ${probe}`,
     ...env,
   })
-  // A show that fails leaves none behind.
-  const killWithThis = (): void => running.kill('SIGKILL')
-  process.once('exit', killWithThis)
-  void running.ended.finally(() => process.off('exit', killWithThis))
+  // No child process outlives this one.
+  const killOnExit = (): void => running.kill('SIGKILL')
+  process.once('exit', killOnExit)
+  void running.ended.finally(() => process.off('exit', killOnExit))
   const [, port] = await running.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
   let usageCount = 0
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<Outcome> => {
@@ -59,7 +64,7 @@ export async function startGateway(args: readonly string[], env: Environment): P
   }
 }
 
-/** Unexpected failures in a gateway's log. */
+/** Returns the lines that a gateway has logged, which are errors unless LOG_LEVEL is lower. */
 export function errorLogLines({ stderr }: Outcome): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('probe '))
 }

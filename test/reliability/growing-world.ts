@@ -2,13 +2,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { manyDemoFacts } from '../support/feeds.ts'
 
-/** A world that grows while it is asked: what stands from the beginning, and two feeds of different vaults. */
+/** Facts for a load test: a catalogue that is applied first, and two feeds with different vaults. */
 export interface GrowingWorld {
   readonly catalogue: readonly FactInput[]
   readonly feeds: readonly [readonly FactInput[], readonly FactInput[]]
 }
 
-/** @param copies of the demo world's vaults, each with a life of some 150 facts */
+/**
+ * Creates facts from those of the demo world.
+ * @param copies number of copies of its vaults, each with some 150 facts
+ */
 export function growingWorld(copies: number): GrowingWorld {
   const facts = manyDemoFacts(copies)
   const isOdd = (fact: FactInput): boolean => 'vault' in fact && parseInt(fact.vault.slice(-1), 16) % 2 === 1
@@ -19,7 +22,7 @@ export function growingWorld(copies: number): GrowingWorld {
   }
 }
 
-/** Writes a text little by little over a time, and in the middle of its lines. */
+/** Writes a text in parts over a period, without regard to the ends of lines. */
 export async function writeGradually(text: string, seconds: number, write: (part: Buffer) => unknown): Promise<void> {
   const bytes = Buffer.from(text)
   const startedAt = performance.now()

@@ -2,24 +2,25 @@ import type { Database } from '../../src/database/database.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, position, strategy } from '../support/world.ts'
 
+/** Size of a database for load tests. */
 export interface LargeWorld {
   /** Points of each long series. */
   readonly points: number
   readonly longVaults: number
   readonly shortVaults: number
-  /** Rows of the long ledger, of a vault of its own. */
+  /** Rows of the long ledger, which belongs to one more vault. */
   readonly ledgerRows: number
   /** Days of each vault and strategy before the first point. */
   readonly days: number
 }
 
 const minute = 60
-/** Points of the other series, and rows of each ledger, at most. */
+/** Maximum number of points of short series, and of rows of their ledgers. */
 const maxShortPoints = 500
 const strategies = 20
 const factBatchSize = 20_000
 
-/** Addresses of the vaults with long series, the others after them, and then that of the vault with the long ledger. */
+/** Returns the addresses of the vaults with long series, with short series, and with the long ledger. */
 export function largeWorldAddresses({ longVaults, shortVaults }: LargeWorld): {
   longSeriesVaults: string[]
   shortSeriesVaults: string[]
@@ -34,7 +35,7 @@ export function largeWorldAddresses({ longVaults, shortVaults }: LargeWorld): {
   }
 }
 
-/** Fills a database with vaults of long series and others: one of each by the facts, the others as its copies. */
+/** Fills a database: one vault with a long and one with a short series by facts, the others as copies of their rows. */
 export async function fillLargeWorld(database: Database, world: LargeWorld): Promise<void> {
   const { longSeriesVaults, shortSeriesVaults, ledger } = largeWorldAddresses(world)
   await apply(database, [...Array.from({ length: strategies }, (_, at) => strategy(`s${at}`)), universe])
@@ -74,7 +75,7 @@ const universe: FactInput = {
   ),
 }
 
-/** A vault that is marked by the minute, with a ledger and, in the end, five positions. */
+/** Returns the facts of a vault with a mark a minute, a ledger, and five positions at the end. */
 function vaultFacts(vault: string, points: number): FactInput[] {
   const end = midnight + points * minute
   return [
@@ -90,7 +91,7 @@ function vaultFacts(vault: string, points: number): FactInput[] {
   ]
 }
 
-/** Adds days before the first one of a vault. */
+/** Inserts daily rows before the first day of a vault. */
 async function addDays(database: Database, vault: string, days: number): Promise<void> {
   await database.prisma.$executeRawUnsafe(
     `insert into vault_day (vault_id, day, start_usd, end_usd, growth)
@@ -103,7 +104,7 @@ async function addDays(database: Database, vault: string, days: number): Promise
   )
 }
 
-/** Adds the days of strategies that the days of their vaults make. */
+/** Inserts the daily rows of strategies, computed from those of their vaults. */
 async function addStrategyDays(database: Database): Promise<void> {
   await database.prisma.$executeRawUnsafe(
     `insert into strategy_day (strategy_id, day, change_usd, gain_usd)
@@ -113,7 +114,7 @@ async function addStrategyDays(database: Database): Promise<void> {
   )
 }
 
-/** Adds rows after the newest one of a ledger, one a second and block, until it has so many; the ledger stays in order. */
+/** Appends rows to a ledger until it has a given number, one per second and block after the newest row. */
 async function extendLedger(database: Database, vault: string, rows: number): Promise<void> {
   await database.prisma.$executeRawUnsafe(
     `with newest as (
@@ -133,7 +134,7 @@ async function extendLedger(database: Database, vault: string, rows: number): Pr
   )
 }
 
-/** Copies all rows of a vault, in whatever tables there are, to other addresses. */
+/** Copies the rows of a vault in all tables to new vaults with other addresses. */
 async function copyVault(database: Database, from: string, to: readonly string[]): Promise<void> {
   const columns = await database.prisma.$queryRawUnsafe<{ table: string; others: string[] }[]>(
     `select keyed.table_name::text as "table",

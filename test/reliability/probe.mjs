@@ -1,6 +1,6 @@
 /*
- * Loaded into a gateway before its own code: on SIGUSR2 it tells, on stderr, what it holds once its garbage is gone. A
- * gateway with workers adds their memory, as Linux tells it.
+ * Loaded into a gateway by `--import`: on SIGUSR2 it collects garbage, and writes memory and CPU time to stderr. The
+ * memory of workers, which is read from /proc on Linux, is included.
  */
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
@@ -12,19 +12,19 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc')
 const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()
-let readings = 0
-/** CPU time that these readings themselves have taken. */
+let measurements = 0
+/** CPU time of the measurements themselves. */
 let ownSeconds = 0
 
-/** How long workers have to collect their garbage. */
-const workerMilliseconds = 300
+/** Time for the garbage collection of workers. */
+const workerGcMilliseconds = 300
 
 process.on('SIGUSR2', () => {
   if (cluster.isWorker) return void collectGarbage()
   const workers = Object.values(cluster.workers ?? {}).map(({ process: { pid } }) => pid)
-  if (workers.length === 0) return void tell(0)
+  if (workers.length === 0) return void writeMeasurement(0)
   for (const pid of workers) process.kill(pid, 'SIGUSR2')
-  setTimeout(() => tell(workers.reduce((sum, pid) => sum + residentBytes(pid), 0)), workerMilliseconds)
+  setTimeout(() => writeMeasurement(workers.reduce((sum, pid) => sum + residentBytes(pid), 0)), workerGcMilliseconds)
 })
 
 function residentBytes(pid) {
@@ -32,16 +32,24 @@ function residentBytes(pid) {
   return Number(kilobytes) * 1024
 }
 
-/** @param workersBytes memory of the workers */
-function tell(workersBytes) {
-  const begun = cpuSeconds()
+/**
+ * Writes a measurement to stderr.
+ * @param workersBytes resident memory of the workers
+ */
+function writeMeasurement(workersBytes) {
+  const startSeconds = cpuSeconds()
   const blockedSeconds = delay.max / 1e9
   collectGarbage()
   const { heapUsed, rss } = process.memoryUsage()
-  const reading = { cpuSeconds: begun - ownSeconds, blockedSeconds, heapBytes: heapUsed, rssBytes: rss + workersBytes }
-  process.stderr.write(`probe ${++readings} ${JSON.stringify(reading)}\n`)
+  const usage = {
+    cpuSeconds: startSeconds - ownSeconds,
+    blockedSeconds,
+    heapBytes: heapUsed,
+    rssBytes: rss + workersBytes,
+  }
+  process.stderr.write(`probe ${++measurements} ${JSON.stringify(usage)}\n`)
   delay.reset()
-  ownSeconds += cpuSeconds() - begun
+  ownSeconds += cpuSeconds() - startSeconds
 }
 
 function cpuSeconds() {

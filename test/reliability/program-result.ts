@@ -1,18 +1,19 @@
-/** Result of a program. */
+/** Result of a reliability program. */
 export interface ProgramResult {
+  /** Values by description, which includes the unit. */
   readonly measurements: Readonly<Record<string, string | number>>
-  /** Where its claim doesn't hold; none where it does. */
+  /** Contradictions of the program's claim; empty if it holds. */
   readonly violations: readonly string[]
 }
 
-/** Is told how far a show is. */
+/** Receives messages about the progress of a program. */
 export type ReportProgress = (message: string) => void
 
 export const ignoreProgress: ReportProgress = () => undefined
 
 const maxPrintedViolations = 10
 
-/** A finding as lines to read: its figures, and the first of its flaws. */
+/** Formats a result as lines: all measurements, and the first violations. */
 export function formatResult({ measurements, violations }: ProgramResult): string {
   const width = Math.max(...Object.keys(measurements).map((name) => name.length))
   const lines = Object.entries(measurements).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)
@@ -20,12 +21,15 @@ export function formatResult({ measurements, violations }: ProgramResult): strin
     violations.length > maxPrintedViolations ? [`  and ${violations.length - maxPrintedViolations} more`] : []
   const verdict =
     violations.length === 0
-      ? ['It holds.']
-      : ['It does not hold:', ...violations.slice(0, maxPrintedViolations), ...omitted]
+      ? ['The claim holds.']
+      : ['The claim does not hold:', ...violations.slice(0, maxPrintedViolations), ...omitted]
   return [...lines, ...verdict].join('\n')
 }
 
-/** The value that a share of the values, from 0 to 1, is not above. */
+/**
+ * Returns a quantile by the nearest-rank method; NaN if there are no values.
+ * @param share from 0 to 1, such as 0.99
+ */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN

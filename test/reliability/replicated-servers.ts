@@ -3,27 +3,28 @@ import { createOnServer } from '../support/database.ts'
 import { type OwnPostgreSql, startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { type Proxy, proxyTo } from '../support/proxy.ts'
 
-/** A primary, behind an address that leads to whichever server is the primary, and a standby that follows it. */
+/** A primary PostgreSQL server behind a proxy with a constant address, and an asynchronous standby. */
 export interface ReplicatedServers {
-  /** A new database, by the address that stays. */
+  /** Creates a database, and returns its URL through the proxy. */
   createDatabase(): Promise<string>
-  /** How far a feed is on the primary, in lines. */
+  /** Returns the number of applied lines of the feed on the primary. */
   appliedLines(url: string): Promise<number>
-  /** Lets so many commits be answered by the address that stays, and nothing after them; resolves when they are. */
+  /** Forwards the responses of a number of commits through the proxy, and nothing afterwards; resolves when it has. */
   passCommits(count: number): Promise<void>
-  /** Kills the primary, and starts it again. */
+  /** Kills the primary, and restarts it. */
   restart(): Promise<void>
-  /** Keeps the standby from hearing what the primary commits from now on. */
+  /** Stops replication, so that the standby lags behind. */
   stallReplication(): void
   /**
-   * Kills the primary, makes the standby the primary behind the same address, and gives it a standby of its own.
-   * @param readOnlyFirst whether the address leads to the standby for a while before it takes writes
-   * @returns how many lines of the feed the new primary lacks of those that were committed
+   * Kills the primary, promotes the standby behind the same address, and creates a new standby.
+   * @param beforePromotion called while the address leads to the standby, which is still read-only
+   * @returns the number of committed lines of the feed that the new primary lacks
    */
   failOver(url: string, beforePromotion: () => Promise<unknown>): Promise<number>
   remove(): Promise<void>
 }
 
+/** Starts both servers and the proxy. */
 export async function startReplicatedServers(): Promise<ReplicatedServers> {
   let primary = await startOwnPostgreSql()
   const proxy = await proxyTo(primary.url)

@@ -3,7 +3,7 @@ import { Decimal } from '../../src/domain/decimal.ts'
 import { exactJson } from '../support/exact-json.ts'
 import type { Client } from './client.ts'
 
-/** All that is told of a vault, as lines: its state, its points and its rows. */
+/** A vault as served over REST and GraphQL: a line of text for its state, for each point and for each ledger row. */
 interface ServedState {
   readonly vault: string
   readonly rest: readonly string[]
@@ -22,10 +22,10 @@ const stateFields = [
 ] as const
 const pointFields = ['ts', 'valueUsd', 'capitalInUsd', 'capitalOutUsd'] as const
 const rowFields = ['txHash', 'logIndex', 'block', 'ts', 'type', 'amountUsd', 'positionId', 'reason'] as const
-/** More than the world's vaults have. */
+/** Page sizes, more than the vaults have. */
 const maxResults = { points: 2_000, rows: 1_000 }
 
-/** Answers of REST and GraphQL for each vault. */
+/** Reads each vault over REST and GraphQL. */
 export async function readServedStates(client: Client, vaults: readonly string[]): Promise<ServedState[]> {
   const served: ServedState[] = []
   for (const vault of vaults)
@@ -33,14 +33,17 @@ export async function readServedStates(client: Client, vaults: readonly string[]
   return served
 }
 
-/** In what the two and the database differ. */
+/**
+ * Compares vaults as served with the rows of the database.
+ * @returns the first difference of each vault over each protocol
+ */
 export async function compareWithDatabase(database: Database, served: readonly ServedState[]): Promise<string[]> {
   const violations: string[] = []
   for (const { vault, rest, graphql } of served) {
     const stored = await readFromDatabase(database, vault)
     violations.push(
       ...firstDifference(`${vault} over REST`, rest, stored),
-      ...firstDifference(`${vault} in GraphQL`, graphql, stored),
+      ...firstDifference(`${vault} over GraphQL`, graphql, stored),
     )
   }
   return violations
@@ -48,10 +51,8 @@ export async function compareWithDatabase(database: Database, served: readonly S
 
 function firstDifference(subject: string, served: readonly string[], stored: readonly string[]): string[] {
   const at = stored.findIndex((line, index) => line !== served[index])
-  if (at !== -1) return [`${subject} tells ${served[at] ?? 'nothing'} where the database has ${stored[at] ?? ''}`]
-  return served.length > stored.length
-    ? [`${subject} tells ${served[stored.length] ?? ''}, which the database has not`]
-    : []
+  if (at !== -1) return [`${subject}: ${served[at] ?? 'nothing'}, in the database ${stored[at] ?? ''}`]
+  return served.length > stored.length ? [`${subject}: ${served[stored.length] ?? ''}, not in the database`] : []
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -105,7 +106,7 @@ function stateLines(state: Fields, points: readonly Fields[], rows: readonly Fie
   ]
 }
 
-/** Numbers by their value, however many zeros they end in, and words in one case: GraphQL writes them in capitals. */
+/** Formats fields for comparison: numbers without trailing zeros, text in lower case, as REST writes enum values. */
 function formatFields(fields: Fields, names: readonly string[]): string {
   return names.map((name) => `${name} ${normalise(fields[name])}`).join(', ')
 }
