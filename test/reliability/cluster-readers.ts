@@ -15,33 +15,36 @@ interface ClusterReadersOptions {
   readonly commitWatcher: CommitWatcher
 }
 
-/** A 503, by the time of the request and the answer in milliseconds of performance.now(). */
+/** A response with status 503; times are milliseconds of performance.now(). */
 interface RefusedRequest {
   readonly gateway: number
-  readonly from: number
-  readonly to: number
+  readonly sentAt: number
+  readonly receivedAt: number
+  /** GraphQL error code, or problem type of REST. */
   readonly code: string
 }
 
+/** Clients that read from all gateways of a cluster until they are stopped. */
 export interface ClusterReaders {
-  readonly answers: number
-  /** Requests without an answer just after the machine, or all these processes, had stood still: connections are closed then. */
+  /** Number of responses that were checked. */
+  readonly responses: number
+  /** Requests that failed just after this process had been paused, which lets connections time out. */
   readonly unanswered: number
   readonly refused: readonly RefusedRequest[]
-  /** Age of the oldest data that was answered, by the commits of the primary. */
+  /** Maximum age of the data in a response, by the commit times of the primary. */
   oldestSeconds(): number
   slowestMilliseconds(): number
-  /** @returns errors of the answers */
+  /** Stops the clients. @returns the violations that were found */
   stop(): Promise<string[]>
 }
 
-/** The newest state that one client was told of. */
+/** Newest data version and data time that a client has received. */
 interface ClientState {
   version: string
   dataTime: number
 }
 
-/** Clients that ask several gateways in turn, each for nothing older than it was told before by any of them. */
+/** Starts clients that read from random gateways, and demand the newest data version they have received from any of them. */
 export function startClusterReaders({ ports, facts, count, commitWatcher }: ClusterReadersOptions): ClusterReaders {
   const history = new FeedHistory(facts)
   const times = factTimes(facts)
@@ -49,7 +52,7 @@ export function startClusterReaders({ ports, facts, count, commitWatcher }: Clus
   const violations: string[] = []
   const refused: RefusedRequest[] = []
   const maxima = { age: 0, milliseconds: 0 }
-  let answers = 0
+  let responses = 0
   const pauseDetector = startPauseDetector()
   let unanswered = 0
   let isStopped = false
@@ -58,7 +61,7 @@ export function startClusterReaders({ ports, facts, count, commitWatcher }: Clus
     const vault = pickRandom(history.vaults)
     const [request, vaultFrom] = pickRandom(requests)(vault)
     const demanded = { ...clientState }
-    const from = performance.now()
+    const sentAt = performance.now()
     const headers = {
       ...request.headers,
       ...(clientState.version !== '' && { 'min-data-version': clientState.version }),
@@ -66,17 +69,17 @@ export function startClusterReaders({ ports, facts, count, commitWatcher }: Clus
     const response = await client.send({ ...request, headers })
     maxima.milliseconds = Math.max(maxima.milliseconds, response.milliseconds)
     if (response.status === 503) {
-      refused.push({ gateway, from, to: performance.now(), code: errorCode(response) })
+      refused.push({ gateway, sentAt, receivedAt: performance.now(), code: errorCode(response) })
       return
     }
     const versionHeaders = response.status === 200 ? versionHeadersOf(response) : null
     if (versionHeaders === null) {
-      violations.push(`Gateway ${gateway} answered ${response.status} ${response.body.slice(0, 200)}`)
+      violations.push(`Gateway ${gateway}: status ${response.status} ${response.body.slice(0, 200)}`)
       return
     }
-    answers++
+    responses++
     const state = vaultFrom(JSON.parse(response.body) as never)
-    maxima.age = Math.max(maxima.age, commitWatcher.ageMilliseconds(versionHeaders.seq, from))
+    maxima.age = Math.max(maxima.age, commitWatcher.ageMilliseconds(versionHeaders.seq, sentAt))
     violations.push(
       ...history.vaultViolations(vault, state, new Map()).map((violation) => `Gateway ${gateway}: ${violation}`),
       ...regressionViolations(
@@ -86,11 +89,11 @@ export function startClusterReaders({ ports, facts, count, commitWatcher }: Clus
         demanded,
         latestTimeUntil(times.get(vault) ?? [], demanded.dataTime),
       ),
-      // The header is in whole seconds.
+      // Data-Age is rounded to seconds.
       ...stalenessViolations(
         gateway,
         versionHeaders,
-        commitWatcher.seqAt(from - (versionHeaders.ageSeconds + 1) * 1_000),
+        commitWatcher.seqAt(sentAt - (versionHeaders.ageSeconds + 1) * 1_000),
       ),
     )
     if (versionHeaders.seq > seqOf(clientState.version)) clientState.version = versionHeaders.version
@@ -104,15 +107,15 @@ export function startClusterReaders({ ports, facts, count, commitWatcher }: Clus
         const gateway = Math.floor(Math.random() * clients.length)
         await sendRequest(gateway + 1, clients[gateway] as Client, clientState).catch((error: unknown) => {
           if (pauseDetector.pausedRecently()) return void unanswered++
-          violations.push(`Gateway ${gateway + 1} did not answer: ${(error as Error).message}`)
+          violations.push(`Gateway ${gateway + 1}: no response: ${(error as Error).message}`)
         })
         await wait(pauseMilliseconds)
       }
     }),
   )
   return {
-    get answers() {
-      return answers
+    get responses() {
+      return responses
     },
     get unanswered() {
       return unanswered
@@ -132,7 +135,7 @@ export function startClusterReaders({ ports, facts, count, commitWatcher }: Clus
 
 const tickMilliseconds = 200
 
-/** Notices that this process did not run for seconds. */
+/** Detects that this process has not run for more than 5 s, such as when the machine was suspended. */
 function startPauseDetector(): { pausedRecently(): boolean; stop(): void } {
   let lastTickAt = performance.now()
   let pausedAt = -Infinity
@@ -150,19 +153,19 @@ function startPauseDetector(): { pausedRecently(): boolean; stop(): void } {
   }
 }
 
-/** Times of the facts that change a vault, in order. */
+/** Returns the times of the facts of each vault, in ascending order. */
 function factTimes(facts: readonly FactInput[]): ReadonlyMap<string, number[]> {
   const times = new Map<string, number[]>()
   for (const fact of facts) {
     if (!('vault' in fact)) continue
-    const versionHeaders = times.get(fact.vault) ?? []
-    versionHeaders.push(fact.ts)
-    times.set(fact.vault, versionHeaders)
+    const ofVault = times.get(fact.vault) ?? []
+    ofVault.push(fact.ts)
+    times.set(fact.vault, ofVault)
   }
   return times
 }
 
-/** The last time that is not after a moment. */
+/** Returns the last of ascending times that is not after a given one, by binary search; 0 if there is none. */
 function latestTimeUntil(times: readonly number[], time: number): number {
   let [low, high] = [0, times.length]
   while (low < high) {
@@ -173,6 +176,7 @@ function latestTimeUntil(times: readonly number[], time: number): number {
   return times[low - 1] ?? 0
 }
 
+/** Data version, time and age from the headers of a response. */
 interface VersionHeaders extends ClientState {
   readonly seq: number
   readonly ageSeconds: number
@@ -184,7 +188,7 @@ function versionHeadersOf({ headers }: TimedResponse): VersionHeaders | null {
   return { version, seq: seqOf(version), dataTime: Number(time), ageSeconds: Number(age) }
 }
 
-/** Ways in which an answer is older than its client was told before. */
+/** Returns the ways in which a response is older than the data that its client had received before. */
 function regressionViolations(
   gateway: number,
   { version, seq, dataTime }: VersionHeaders,
@@ -193,18 +197,17 @@ function regressionViolations(
   minUpdatedAt: number,
 ): string[] {
   return [
-    ...(seq < seqOf(demanded.version) ? [`Gateway ${gateway} answered ${version} after ${demanded.version}`] : []),
-    ...(dataTime < demanded.dataTime
-      ? [`Gateway ${gateway} told the time ${dataTime} after ${demanded.dataTime}`]
-      : []),
-    ...(updatedAt < minUpdatedAt ? [`Gateway ${gateway} answered a state of ${updatedAt} after ${minUpdatedAt}`] : []),
+    ...(seq < seqOf(demanded.version) ? [`Gateway ${gateway}: version ${version} after ${demanded.version}`] : []),
+    ...(dataTime < demanded.dataTime ? [`Gateway ${gateway}: data time ${dataTime} after ${demanded.dataTime}`] : []),
+    ...(updatedAt < minUpdatedAt ? [`Gateway ${gateway}: state of ${updatedAt} after ${minUpdatedAt}`] : []),
   ]
 }
 
+/** Returns an error if the data is older than `Data-Age` says. */
 function stalenessViolations(gateway: number, { seq, ageSeconds }: VersionHeaders, minSeq: number): string[] {
   return seq >= minSeq
     ? []
-    : [`Gateway ${gateway} answered commit ${seq} where ${minSeq} was there ${ageSeconds} s before`]
+    : [`Gateway ${gateway}: commit ${seq} with Data-Age ${ageSeconds} s, at which time commit ${minSeq} existed`]
 }
 
 const requests: readonly ((
@@ -223,8 +226,8 @@ const requests: readonly ((
 ]
 
 function errorCode({ body }: TimedResponse): string {
-  const clientState = JSON.parse(body) as { type?: string; errors?: { extensions?: { code?: string } }[] }
-  return clientState.errors?.[0]?.extensions?.code ?? clientState.type ?? 'without a code'
+  const problem = JSON.parse(body) as { type?: string; errors?: { extensions?: { code?: string } }[] }
+  return problem.errors?.[0]?.extensions?.code ?? problem.type ?? 'without a code'
 }
 
 function pickRandom<Item>(items: readonly Item[]): Item {

@@ -14,7 +14,7 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 const points = 20_000
 const connections = 8
 const timeoutSeconds = 300
-/** A session of PostgreSQL reports its statistics up to 10 s after its last statement, the feed's after its writes. */
+/** A PostgreSQL session reports its statistics up to 10 s after its last statement. */
 const statisticsMilliseconds = 12_000
 
 interface ClusterReadsOptions {
@@ -23,38 +23,34 @@ interface ClusterReadsOptions {
   readonly reportProgress: ReportProgress
 }
 
-/** Processor time of all processes of a part, in seconds. */
-interface ProcessorTime {
+/** CPU time of all processes of each kind, in seconds. */
+interface CpuTime {
   readonly gateways: number
   readonly standbys: number
   readonly leader: number
 }
 
-interface ReadMeasurement extends ProcessorTime {
+interface ReadMeasurement extends CpuTime {
   readonly gatewayCount: number
   readonly wallSeconds: number
 }
 
 /**
- * Asks 1, 2 and 3 gateways of a cluster for what no cache has, and measures the processor time that a request takes on
- * the gateways, the standbys that they read from, and the leader.
+ * Sends uncached requests to 1, 2 and 3 gateways of a cluster, and measures the CPU time per request on the gateways, the
+ * standbys that they read from, and the leader.
  */
 export async function clusterReads({ requests, reportProgress }: ClusterReadsOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'cluster-feed-'))
   const feed = path.join(folder, 'feed.ndjson')
   const facts = failoverFacts(points)
   await writeFile(feed, feedText(facts))
-  reportProgress('Bringing the cluster up')
+  reportProgress('starting the cluster')
   const running = await startCluster({ feed, leaseSeconds: 20, env: { CACHE_MEGABYTES: '0' } })
   const commitWatcher = startCommitWatcher(running.url)
   try {
-    await until(
-      () => Promise.resolve(commitWatcher.appliedLines >= facts.length),
-      timeoutSeconds,
-      'the feed is applied',
-    )
+    await until(() => Promise.resolve(commitWatcher.appliedLines >= facts.length), timeoutSeconds, 'applying the feed')
     await commitWatcher.stop()
-    // Once for connections, prepared statements and compiled code.
+    // Warm-up: connections, prepared statements and compiled code.
     await measure(running, 3, requests)
     await wait(statisticsMilliseconds)
     const before = await leaderScans(running)
@@ -75,7 +71,7 @@ export async function clusterReads({ requests, reportProgress }: ClusterReadsOpt
 
 async function measure(running: Cluster, gateways: number, requests: number): Promise<ReadMeasurement> {
   const clients = running.gatewayPorts.slice(0, gateways).map((port) => createClient(port, connections))
-  const before = await readProcessorTime(running)
+  const before = await readCpuTime(running)
   const started = performance.now()
   let remaining = requests
   await Promise.all(
@@ -86,7 +82,7 @@ async function measure(running: Cluster, gateways: number, requests: number): Pr
     ),
   )
   const wallSeconds = (performance.now() - started) / 1_000
-  const after = await readProcessorTime(running)
+  const after = await readCpuTime(running)
   for (const client of clients) client.close()
   return {
     gatewayCount: gateways,
@@ -101,10 +97,10 @@ async function sendRead(client: Client, number: number): Promise<void> {
   const vault = failoverVaults[number % failoverVaults.length] ?? ''
   const target = number % 2 === 0 ? `/vault/${vault}/snapshot` : `/vault/${vault}/equity?points=${50 + (number % 50)}`
   const { status, body } = await client.send({ method: 'GET', target })
-  if (status !== 200) throw new Error(`${target} was answered ${status} ${body}`)
+  if (status !== 200) throw new Error(`${target}: status ${status} ${body}`)
 }
 
-async function readProcessorTime(running: Cluster): Promise<ProcessorTime> {
+async function readCpuTime(running: Cluster): Promise<CpuTime> {
   const leader = await running.leader()
   const servers = await Promise.all(memberNames.map((member) => running.serverId(member)))
   const times = servers.map((id) => processorSeconds(id, 'with children'))
@@ -116,10 +112,10 @@ async function readProcessorTime(running: Cluster): Promise<ProcessorTime> {
   }
 }
 
-/** How often the tables of vaults were read on the leader. */
+/** Returns the number of scans of the vaults' tables on the leader, by its statistics. */
 async function leaderScans(running: Cluster): Promise<number> {
   const leader = await running.leader()
-  if (leader === null) throw new Error('No server leads')
+  if (leader === null) throw new Error('No server is the leader')
   const client = new pg.Client({ connectionString: running.serverUrl(leader) })
   await client.connect()
   try {
@@ -139,12 +135,12 @@ function toResult(readMeasurements: readonly ReadMeasurement[], requests: number
   for (const { gatewayCount, wallSeconds, gateways, standbys, leader } of readMeasurements) {
     const milliseconds = [gateways, standbys, leader].map((seconds) => ((seconds / requests) * 1_000).toFixed(3))
     const secondsPerRequest = Math.max(gateways, standbys) / requests
-    measurements[`${gatewayCount}: ms of a processor for a request on gateways, standbys, leader`] =
-      milliseconds.join(', ')
-    measurements[`${gatewayCount}: requests a second on this machine`] = Math.round(requests / wallSeconds)
-    measurements[`${gatewayCount}: with a core for each gateway and each of as many standbys, requests a second`] =
-      Math.round(gatewayCount / secondsPerRequest)
+    measurements[`${gatewayCount}: CPU ms per request on gateways, standbys, leader`] = milliseconds.join(', ')
+    measurements[`${gatewayCount}: requests per second on this machine`] = Math.round(requests / wallSeconds)
+    measurements[`${gatewayCount}: requests per second with a core for each gateway and standby`] = Math.round(
+      gatewayCount / secondsPerRequest,
+    )
   }
-  measurements['tables of vaults read on the leader'] = scans
-  return { measurements, violations: scans === 0 ? [] : [`The leader was read from ${scans} times`] }
+  measurements['scans of tables on the leader'] = scans
+  return { measurements, violations: scans === 0 ? [] : [`${scans} scans of tables on the leader`] }
 }

@@ -17,21 +17,21 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 const readers = 8
 const chunksPerLoss = 20
 const chunkMilliseconds = 100
-/** A server that was lost is copied anew at most, and the others have to catch up. */
+/** Time for a lost server to be rebuilt, and for all servers to catch up. */
 const timeoutSeconds = 300
-/** HAProxy, the gateways' pools and the replicas' new connections follow the leader. */
+/** Time for HAProxy, the connection pools of the gateways and the standbys to connect to a new leader. */
 const reconnectSeconds = 5
 
-interface ClusterRun {
+interface ClusterProgramOptions {
   readonly homes: Homes
   readonly points: number
-  /** How the leader is lost, each time. */
+  /** The way of each loss of the leader. */
   readonly losses: readonly Loss[]
   readonly leaseSeconds: number
   readonly reportProgress: ReportProgress
 }
 
-/** Moments of a loss in milliseconds of performance.now(). */
+/** Times of a loss, of the next leader and of its first commit, in milliseconds of performance.now(). */
 interface LeaderLoss {
   readonly loss: Loss
   readonly at: number
@@ -40,8 +40,8 @@ interface LeaderLoss {
 }
 
 /**
- * Loses the leader of a cluster again and again, while a gateway applies a feed and readers ask three gateways, each client
- * with the version that it was told last.
+ * Repeatedly kills, crashes or switches over the leader of a cluster, while a gateway applies a feed and clients read from
+ * three gateways; checks the responses, then compares the database with that of an undisturbed ingest.
  */
 export async function cluster({
   homes,
@@ -49,14 +49,14 @@ export async function cluster({
   losses,
   leaseSeconds,
   reportProgress,
-}: ClusterRun): Promise<ProgramResult> {
+}: ClusterProgramOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'cluster-feed-'))
   const feed = path.join(folder, 'feed.ndjson')
   const facts = failoverFacts(points)
-  // Every vault is there before it is asked for.
+  // All vaults exist before clients read them.
   const initialLines = facts.findIndex(({ kind }) => kind === 'mark') + failoverVaults.length * 2
   await writeFile(feed, feedText(facts.slice(0, initialLines)))
-  reportProgress('Bringing the cluster up')
+  reportProgress('starting the cluster')
   const running = await startCluster({ feed, leaseSeconds }).catch(async (error: unknown) => {
     await rm(folder, { recursive: true })
     throw error
@@ -66,7 +66,7 @@ export async function cluster({
     await until(
       () => Promise.resolve(commitWatcher.appliedLines >= initialLines),
       timeoutSeconds,
-      'the beginning of the feed is applied',
+      'applying the start of the feed',
     )
     const clusterReaders = startClusterReaders({ ports: running.gatewayPorts, facts, count: readers, commitWatcher })
     const leaderLosses: LeaderLoss[] = []
@@ -78,11 +78,11 @@ export async function cluster({
     await until(
       () => Promise.resolve(commitWatcher.appliedLines >= facts.length),
       timeoutSeconds,
-      'the whole feed is applied',
+      'applying the whole feed',
     )
     await wait(1_000)
     const readerViolations = await clusterReaders.stop()
-    reportProgress('Comparing what is stored with an undisturbed ingest')
+    reportProgress('comparing the database with an undisturbed ingest')
     const tableDifferences = await compareWithUndisturbedIngest(running, homes, facts)
     const violations = [...readerViolations, ...tableDifferences, ...(await missingMetrics(running))]
     return toResult(
@@ -105,7 +105,7 @@ function chunksOf(facts: readonly FactInput[], count: number): FactInput[][] {
   return Array.from({ length: count }, (_, chunk) => facts.slice(chunk * size, (chunk + 1) * size))
 }
 
-/** Loses the leader in the middle of some pieces of the feed, and brings its server back as a replica. */
+/** Loses the leader while chunks of the feed are appended, and restarts its server as a standby. */
 async function loseLeader(
   running: Cluster,
   commitWatcher: CommitWatcher,
@@ -114,12 +114,12 @@ async function loseLeader(
   loss: Loss,
   reportProgress: ReportProgress,
 ): Promise<LeaderLoss> {
-  // The last piece is not applied before another server leads.
+  // The last chunk follows when another server leads: its commit is the first of the new leader.
   const appending = appendSlowly(feed, chunks.slice(0, -1))
-  // Not at the same place of a batch each time.
+  // A random time, so that losses hit different phases of a batch.
   await wait(Math.random() * chunks.length * chunkMilliseconds)
   const leader = await running.leader()
-  if (leader === null) throw new Error('No server leads')
+  if (leader === null) throw new Error('No server is the leader')
   reportProgress(`${loss}: ${leader}`)
   const at = performance.now()
   await running.lose(leader, loss)
@@ -131,10 +131,11 @@ async function loseLeader(
   const commitAt = await commitWatcher.untilCommitAfter(newestSeq)
   reportProgress(`${loss}: a leader after ${seconds(leaderAt - at)} s, a commit after ${seconds(commitAt - at)} s`)
   await running.start(leader)
-  await until(() => running.isWhole(), timeoutSeconds, `All servers after ${leader} was lost by ${loss}`)
+  await until(() => running.isWhole(), timeoutSeconds, `waiting for all servers after ${loss} of ${leader}`)
   return { loss, at, leaderAt, commitAt }
 }
 
+/** Appends chunks to the feed at intervals. */
 async function appendSlowly(feed: string, chunks: readonly FactInput[][]): Promise<void> {
   for (const chunk of chunks) {
     await appendFile(feed, feedText(chunk))
@@ -142,6 +143,7 @@ async function appendSlowly(feed: string, chunks: readonly FactInput[][]): Promi
   }
 }
 
+/** Compares the tables of the cluster with those of an undisturbed ingest of the same facts. */
 async function compareWithUndisturbedIngest(
   running: Cluster,
   homes: Homes,
@@ -158,7 +160,7 @@ async function compareWithUndisturbedIngest(
   }
 }
 
-/** Metrics of Patroni, HAProxy and etcd that the alert rules ask for, and that these don't have. */
+/** Returns the metrics of Patroni, HAProxy and etcd that alert rules use but no server exports. */
 async function missingMetrics({ metricsPorts }: Cluster): Promise<string[]> {
   const rules = await readFile(path.resolve(import.meta.dirname, '../cluster/alerts.yml'), 'utf8')
   const pages = await Promise.all(
@@ -168,7 +170,7 @@ async function missingMetrics({ metricsPorts }: Cluster): Promise<string[]> {
   const missing = [...names].filter(
     (name) => !pages.some((page) => page.includes(`\n${name}{`) || page.includes(`\n${name} `)),
   )
-  return missing.map((name) => `The alert rules ask for ${name}, which nothing has`)
+  return missing.map((name) => `Alert rules use ${name}, which no server exports`)
 }
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1)
@@ -176,34 +178,36 @@ const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed
 function toResult(
   facts: number,
   leaderLosses: readonly LeaderLoss[],
-  { answers, unanswered, refused, oldestSeconds, slowestMilliseconds }: ClusterReaders,
+  { responses, unanswered, refused, oldestSeconds, slowestMilliseconds }: ClusterReaders,
   otherViolations: readonly string[],
-  wrongAnswers: number,
+  wrongResponses: number,
   tableDifferences: number,
 ): ProgramResult {
   const isLeaderless = (at: number): boolean =>
     leaderLosses.some((one) => at >= one.at && at <= one.leaderAt + reconnectSeconds * 1_000)
-  const unexpectedRefusals = refused.filter(({ from, to }) => !isLeaderless(from) && !isLeaderless(to))
+  const unexpectedRefusals = refused.filter(
+    ({ sentAt, receivedAt }) => !isLeaderless(sentAt) && !isLeaderless(receivedAt),
+  )
   const times = (name: 'leaderAt' | 'commitAt'): string =>
     leaderLosses.map((one) => seconds(one[name] - one.at)).join(' ')
   const violations = unexpectedRefusals.map(
-    ({ code, gateway }) => `Gateway ${gateway} answered 503 ${code} while a server led`,
+    ({ code, gateway }) => `Gateway ${gateway}: status 503 ${code} while there was a leader`,
   )
-  if (answers === 0) violations.push('No answer was checked')
+  if (responses === 0) violations.push('No response was checked')
   return {
     measurements: {
       'facts of the feed': facts,
       'losses of the leader': leaderLosses.map(({ loss }) => loss).join(' '),
-      'seconds to a leader': times('leaderAt'),
-      'seconds to a commit': times('commitAt'),
-      'tables that differ in the end': tableDifferences,
-      answers,
-      'without an answer after the machine stood still': unanswered,
-      'answers 503': refused.length,
-      'answers 503 while a server led': unexpectedRefusals.length,
-      'wrong answers': wrongAnswers,
-      'oldest data of an answer, s': oldestSeconds().toFixed(1),
-      'slowest answer, s': seconds(slowestMilliseconds()),
+      'seconds until a leader': times('leaderAt'),
+      'seconds until a commit': times('commitAt'),
+      'tables that differ at the end': tableDifferences,
+      responses,
+      'requests without a response after a pause of the machine': unanswered,
+      'responses 503': refused.length,
+      'responses 503 while there was a leader': unexpectedRefusals.length,
+      'wrong responses': wrongResponses,
+      'oldest data of a response, s': oldestSeconds().toFixed(1),
+      'slowest response, s': seconds(slowestMilliseconds()),
     },
     violations: [...otherViolations, ...violations],
   }

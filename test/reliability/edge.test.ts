@@ -15,7 +15,7 @@ import { ignoreProgress } from './program-result.ts'
 const homes = prepareHomes()
 
 test.skipIf(noNginx !== null)(
-  `nginx answers most requests, with no older data than it may, and all while the gateway is away${noNginx === null ? '' : ` (${noNginx})`}`,
+  `nginx answers most requests with data within the age limit, and all requests while the gateway is stopped${noNginx === null ? '' : ` (${noNginx})`}`,
   async () => {
     const { measurements, violations } = await edge({
       homes,
@@ -25,28 +25,28 @@ test.skipIf(noNginx !== null)(
       reportProgress: ignoreProgress,
     })
     expect(violations).toEqual([])
-    // Were nothing committed meanwhile, no answer could be old.
-    expect(measurements['commits meanwhile']).toBeGreaterThan(0)
+    // Without commits during the load, no response could be outdated.
+    expect(measurements['commits during the load']).toBeGreaterThan(0)
   },
 )
 
 test.skipIf(noNginx !== null)(
-  `nginx keeps no answer to several headers Accept under the first of them${noNginx === null ? '' : ` (${noNginx})`}`,
+  `nginx does not cache the response to several Accept headers under the first of them${noNginx === null ? '' : ` (${noNginx})`}`,
   async () => {
     const database = await (await homes.create()).open()
     const vault = addressOf(1)
     await apply(database, [strategy('calm'), opened(vault, 'calm'), deposit(vault, midnight, '1000')])
     const server = await serverOf(gatewayOn(database, { edgeSeconds: 60 }).app)
     const nginx = await startNginx(server.port)
-    const answer = async (...accepted: readonly string[]): Promise<string> => {
+    const responseTo = async (...accepted: readonly string[]): Promise<string> => {
       const connection = await rawConnection(Number(new URL(nginx.origin).port))
       const lines = accepted.map((accept) => `Accept: ${accept}\r\n`).join('')
       connection.send(`GET /vault/${vault}/equity HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${lines}\r\n`)
       return connection.closed
     }
     try {
-      expect(await answer('*/*', 'text/csv')).toContain('X-Cache-Status: MISS')
-      expect(await answer('*/*')).toContain('Content-Type: application/json')
+      expect(await responseTo('*/*', 'text/csv')).toContain('X-Cache-Status: MISS')
+      expect(await responseTo('*/*')).toContain('Content-Type: application/json')
     } finally {
       await nginx.remove()
       await server.close()
@@ -56,7 +56,7 @@ test.skipIf(noNginx !== null)(
 )
 
 test.skipIf(noNginx !== null)(
-  `nginx answers, and keeps what it may, however long target and Accept are${noNginx === null ? '' : ` (${noNginx})`}`,
+  `nginx answers and caches requests with targets and Accept headers of the maximum length${noNginx === null ? '' : ` (${noNginx})`}`,
   async () => {
     const database = await (await homes.create()).open()
     await apply(database, [strategy('calm')])
@@ -65,8 +65,8 @@ test.skipIf(noNginx !== null)(
     const path = '/strategies?'.padEnd(defaultHttpLimits.targetBytes, 'x')
     const headers = { accept: 'a/b,'.repeat(2_000) }
     try {
-      const kept = [await fetch(nginx.origin + path), await fetch(nginx.origin + path, { headers })]
-      expect(kept.map(({ status }) => status)).toEqual([200, 200])
+      const cacheable = [await fetch(nginx.origin + path), await fetch(nginx.origin + path, { headers })]
+      expect(cacheable.map(({ status }) => status)).toEqual([200, 200])
       expect((await fetch(nginx.origin + path)).headers.get('x-cache-status')).toBe('HIT')
       expect((await fetch(`${nginx.origin + path}${'x'.repeat(900)}`)).status).toBe(414)
     } finally {
@@ -78,7 +78,7 @@ test.skipIf(noNginx !== null)(
 )
 
 test.skipIf(noNginx !== null)(
-  `nginx passes on equal requests for what is never kept at once${noNginx === null ? '' : ` (${noNginx})`}`,
+  `nginx forwards equal requests for uncacheable responses concurrently${noNginx === null ? '' : ` (${noNginx})`}`,
   async () => {
     const held: ServerResponse[] = []
     const gateway = createServer(({ url }, response) => {
@@ -89,7 +89,7 @@ test.skipIf(noNginx !== null)(
     const nginx = await startNginx((gateway.address() as AddressInfo).port)
     try {
       const equal = [fetch(`${nginx.origin}/held`), fetch(`${nginx.origin}/held`)]
-      // Each of these is answered after the equal ones have reached nginx.
+      // Each of these requests completes after the equal ones have reached nginx.
       for (let others = 0; others < 200 && held.length < 2; others++) await fetch(`${nginx.origin}/other`)
       expect(held).toHaveLength(2)
       for (const response of held) response.setHeader('cache-control', 'no-cache').end()

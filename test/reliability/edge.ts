@@ -14,34 +14,37 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 const clients = 8
 const encodings = ['br', 'gzip, deflate, br', 'gzip', 'identity']
-/** One in so many requests demands the newest version, which an edge does not have. */
+/** One request in this many demands the newest data version, which nginx passes to the gateway. */
 const minVersionEvery = 100
 const query = 'query Vault($address: Address!) { vault(address: $address) { valueUsd positions { id } updatedAt } }'
 const persistedQuery = { version: 1, sha256Hash: createHash('sha256').update(query).digest('hex') }
-/** Pause between two marks. */
+/** Interval between two marks. */
 const markMilliseconds = 50
+
 interface EdgeOptions {
   readonly homes: Homes
   readonly vaults: number
+  /** Value of EDGE_SECONDS, the time for which nginx may serve a response. */
   readonly edgeSeconds: number
-  /** Time of the load. */
+  /** Duration of the load. */
   readonly seconds: number
   readonly reportProgress: ReportProgress
 }
 
+/** Headers of a response of nginx. */
 interface EdgeResponse {
   readonly status: number
-  /** Whether nginx had the answer, and in what condition. */
+  /** State of the response in nginx's cache, such as HIT or STALE. */
   readonly cacheStatus: string
-  /** Id of the request that the gateway made the answer for. */
+  /** Id of the request for which the gateway produced the response. */
   readonly id: string
   readonly seq: number
   readonly dataAgeSeconds: number
 }
 
 /**
- * Asks a gateway through nginx, while vaults are marked: how many requests reach the gateway, how old answers are, and
- * whether they are served while the gateway is away.
+ * Sends requests to a gateway through nginx, while vaults are marked: measures the number of requests that reach the
+ * gateway and the age of responses, and checks that nginx serves them while the gateway is stopped.
  */
 export async function edge({
   homes,
@@ -77,32 +80,32 @@ export async function edge({
     const responses = await loading
     violations.push(...load.violations)
     const reached = new Set(responses.map(({ id }) => id)).size
-    // One for each stored answer while it is fresh, by a clock of whole seconds, and those that demand a version.
+    // One request for each stored response per period of freshness, in whole seconds, and those that demand a version.
     const periods = 1 + (performance.now() - startedAt) / 1_000 / (edgeSeconds - 1)
     const maxReached = paths.length * encodings.length * periods + responses.length / minVersionEvery
     if (reached > maxReached) violations.push(`${reached} of ${responses.length} requests reached the gateway`)
     await Promise.all(paths.map((path) => edgeClient.get(path, encodings[0] ?? '')))
-    reportProgress('The gateway is away')
+    reportProgress('the gateway is stopped')
     await server.close()
     await wait(edgeSeconds * 1_000)
     const stale = await Promise.all(paths.map((path) => edgeClient.get(path, encodings[0] ?? '')))
     const unserved = stale.filter(({ status, cacheStatus }) => status !== 200 || cacheStatus !== 'STALE')
     if (unserved.length > 0)
-      violations.push(`${unserved.length} of ${stale.length} are not served while the gateway is away`)
+      violations.push(`${unserved.length} of ${stale.length} are not served while the gateway is stopped`)
     server = await serverOf(app, {}, { port: server.port })
     const afterRestart = await Promise.all(paths.map((path) => edgeClient.get(path, encodings[0] ?? '')))
     const outdated = afterRestart.filter(({ status, seq }) => status !== 200 || seq < commitTimes.newestSeq)
     if (outdated.length > 0)
-      violations.push(`${outdated.length} of ${afterRestart.length} are not new when the gateway is back`)
+      violations.push(`${outdated.length} of ${afterRestart.length} are outdated after the restart of the gateway`)
     return {
       measurements: {
         requests: responses.length,
         'different requests': paths.length,
-        'that reached the gateway': reached,
-        'share that did not': Number((1 - reached / responses.length).toFixed(4)),
+        'requests that reached the gateway': reached,
+        'share of requests that did not': Number((1 - reached / responses.length).toFixed(4)),
         ...load.ages(),
-        'commits meanwhile': marks,
-        'answers while the gateway was away': stale.length,
+        'commits during the load': marks,
+        'responses while the gateway was stopped': stale.length,
       },
       violations,
     }
@@ -114,7 +117,7 @@ export async function edge({
   }
 }
 
-/** When each commit was heard of, in milliseconds. */
+/** Times of commits by their numbers, in milliseconds of performance.now(). */
 class CommitTimes {
   readonly #at: number[] = []
   newestVersion = ''
@@ -129,13 +132,13 @@ class CommitTimes {
     for (let each = this.#at.length; each <= seq; each++) this.#at.push(performance.now())
   }
 
-  /** Age of an answer at a time: since when a later version was known. */
+  /** Returns how long before a time the commit after `seq` had been notified; 0 if it had not. */
   ageMilliseconds(seq: number, at: number): number {
     return Math.max(0, at - (this.#at[seq + 1] ?? at))
   }
 }
 
-/** Marks one vault after the other until work has ended. Returns how many marks there were. */
+/** Marks the vaults in turn until some work has completed, and returns the number of marks. */
 async function markWhile(
   work: Promise<unknown>,
   addresses: readonly string[],
@@ -153,6 +156,7 @@ async function markWhile(
   return marks
 }
 
+/** Returns a listener that also records the times of commits. */
 function notifyBoth(first: ChangeListener, commitTimes: CommitTimes): ChangeListener {
   return {
     ...first,
@@ -163,7 +167,7 @@ function notifyBoth(first: ChangeListener, commitTimes: CommitTimes): ChangeList
   }
 }
 
-/** Paths of the load, REST and persisted GraphQL, where lists are asked for as CSV too. */
+/** Returns the paths of the load: REST, and a persisted GraphQL query. */
 function loadPaths(addresses: readonly string[]): string[] {
   const extensions = encodeURIComponent(JSON.stringify({ persistedQuery }))
   const graphql = (address: string): string =>
@@ -178,6 +182,7 @@ function loadPaths(addresses: readonly string[]): string[] {
   ]
 }
 
+/** Creates a client of nginx, with a method that stores the persisted query. */
 function createEdgeClient(origin: string) {
   async function get(
     path: string,
@@ -187,13 +192,13 @@ function createEdgeClient(origin: string) {
     const accept = path.startsWith('/graphql') ? 'application/graphql-response+json' : '*/*'
     const response = await fetch(origin + path, { headers: { accept, 'accept-encoding': encoding, ...headers } })
     await response.arrayBuffer()
-    const responses = (name: string): string => response.headers.get(name) ?? ''
+    const header = (name: string): string => response.headers.get(name) ?? ''
     return {
       status: response.status,
-      cacheStatus: responses('x-cache-status'),
-      id: responses('x-request-id'),
-      seq: Number.parseInt(responses('data-version')),
-      dataAgeSeconds: Number(responses('data-age')),
+      cacheStatus: header('x-cache-status'),
+      id: header('x-request-id'),
+      seq: Number.parseInt(header('data-version')),
+      dataAgeSeconds: Number(header('data-age')),
     }
   }
 
@@ -206,6 +211,7 @@ function createEdgeClient(origin: string) {
   return { get, persist }
 }
 
+/** Creates a load of several clients, which check status, age and version of each response. */
 function createLoad(
   edgeClient: ReturnType<typeof createEdgeClient>,
   paths: readonly string[],
@@ -217,34 +223,34 @@ function createLoad(
   let count = 0
   let slowest = 0
 
-  /** An answer is on its way to nginx before its seconds begin. */
+  /** The response time of the gateway adds to the age, since nginx counts freshness from the arrival of the response. */
   function checkAges(): void {
-    if (oldest > edgeSeconds + slowest) violations.push(`an answer was ${oldest.toFixed(2)} s old`)
+    if (oldest > edgeSeconds + slowest) violations.push(`a response was ${oldest.toFixed(2)} s old`)
   }
 
-  function check(path: string, at: number, responses: EdgeResponse, demanded: number): void {
-    const age = commitTimes.ageMilliseconds(responses.seq, at) / 1_000 - responses.dataAgeSeconds
-    oldest = Math.max(oldest, age)
-    if (responses.status !== 200) violations.push(`${path} is ${responses.status}, ${responses.cacheStatus}`)
-    if (responses.seq < demanded) violations.push(`${path} is of ${responses.seq}, where ${demanded} was demanded`)
+  function check(path: string, sentAt: number, response: EdgeResponse, demandedSeq: number): void {
+    const ageSeconds = commitTimes.ageMilliseconds(response.seq, sentAt) / 1_000 - response.dataAgeSeconds
+    oldest = Math.max(oldest, ageSeconds)
+    if (response.status !== 200) violations.push(`${path}: status ${response.status}, ${response.cacheStatus}`)
+    if (response.seq < demandedSeq) violations.push(`${path}: version ${response.seq}, demanded ${demandedSeq}`)
   }
 
   async function client(
     number: number,
-    until: number,
+    deadline: number,
     responses: EdgeResponse[],
     reportProgress: ReportProgress,
   ): Promise<void> {
-    while (performance.now() < until) {
-      // Few paths are asked for often, and many seldom.
+    while (performance.now() < deadline) {
+      // Few paths are requested often, many rarely.
       const path = paths[Math.floor(Math.random() ** 2 * paths.length)] ?? ''
       const isDemanding = ++count % minVersionEvery === 0
       const demanded = isDemanding ? { 'min-data-version': commitTimes.newestVersion } : null
-      const at = performance.now()
-      const answer = await edgeClient.get(path, encodings[number % encodings.length] ?? '', demanded ?? {})
-      if (answer.cacheStatus !== 'HIT') slowest = Math.max(slowest, (performance.now() - at) / 1_000)
-      check(path, at, answer, Number.parseInt(demanded?.['min-data-version'] ?? '0'))
-      responses.push(answer)
+      const sentAt = performance.now()
+      const response = await edgeClient.get(path, encodings[number % encodings.length] ?? '', demanded ?? {})
+      if (response.cacheStatus !== 'HIT') slowest = Math.max(slowest, (performance.now() - sentAt) / 1_000)
+      check(path, sentAt, response, Number.parseInt(demanded?.['min-data-version'] ?? '0'))
+      responses.push(response)
       if (count % 1_000 === 0) reportProgress(`${count} requests`)
     }
   }
@@ -253,16 +259,16 @@ function createLoad(
     violations,
     async run(seconds: number, reportProgress: ReportProgress): Promise<EdgeResponse[]> {
       const responses: EdgeResponse[] = []
-      const until = performance.now() + seconds * 1_000
+      const deadline = performance.now() + seconds * 1_000
       await Promise.all(
-        Array.from({ length: clients }, (_, number) => client(number, until, responses, reportProgress)),
+        Array.from({ length: clients }, (_, number) => client(number, deadline, responses, reportProgress)),
       )
       checkAges()
       return responses
     },
     ages: () => ({
-      'oldest, s': Number(oldest.toFixed(2)),
-      'slowest answer of the gateway, s': Number(slowest.toFixed(2)),
+      'oldest response, s': Number(oldest.toFixed(2)),
+      'slowest response of the gateway, s': Number(slowest.toFixed(2)),
     }),
   }
 }

@@ -6,9 +6,9 @@ import { ignoreProgress } from './program-result.ts'
 
 const failovers = 2
 
-// It starts servers of its own, on which nothing depends on the engine of the suite: one run is enough.
+// It starts separate servers, independent of the engine of the suite: one run is enough.
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
-  `the primary is killed under a feed ${failovers} times, and a standby that lags is promoted: nothing is lost`,
+  `${failovers} failovers to a lagging standby during a feed lose nothing`,
   async () => {
     const { measurements, violations } = await failover({ failovers, points: 30_000, reportProgress: ignoreProgress })
     expect(violations).toEqual([])

@@ -12,24 +12,25 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 import { type ReplicatedServers, startReplicatedServers } from './replicated-servers.ts'
 
 export const failoverVaults = Array.from({ length: 8 }, (_, index) => addressOf(index + 1))
+/** One point in this many is followed by a ledger row. */
 const rowEvery = 200
 const waitsMessage = /The feed waits, and goes on by itself/
 
-/** How a feed comes in. */
+/** Ways in which a feed is read: `ingest FILE`, `serve --feed FILE`, and `ingest -`. */
 const feedInputs = ['file', 'followed', 'stdin'] as const
 type FeedInput = (typeof feedInputs)[number]
 
 interface FailoverOptions {
   readonly failovers: number
   readonly points: number
-  /** All of them unless some are named. */
+  /** All by default. */
   readonly feedInputs?: readonly FeedInput[]
   readonly reportProgress: ReportProgress
 }
 
 /**
- * Kills the primary under an ingest again and again, each time promoting a standby that lacks the newest batches, and the
- * ingest itself as well; compares what is there at the end of the feed with what an undisturbed ingest ends in.
+ * Repeatedly kills the primary server during an ingest, and promotes a standby that lacks the newest batches; every third
+ * time, kills the ingest too. At the end of the feed, compares the tables with those of an undisturbed ingest.
  */
 export async function failover(options: FailoverOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'failover-'))
@@ -54,7 +55,7 @@ export async function failover(options: FailoverOptions): Promise<ProgramResult>
   }
 }
 
-/** Points of several vaults in turn, and a ledger row beside some of them. */
+/** Returns facts with a given number of points, of several vaults in turn, and ledger rows in between. */
 export function failoverFacts(points: number): FactInput[] {
   const facts: FactInput[] = [strategy('one'), ...failoverVaults.map((vault) => opened(vault, 'one'))]
   for (const vault of failoverVaults) facts.push(deposit(vault, midnight + 1, '1000'))
@@ -70,10 +71,11 @@ export function failoverFacts(points: number): FactInput[] {
 
 const linesIn = (text: string): number => text.split('\n').length - 1
 
+/** Ingests the feed without faults, and returns the tables. */
 async function runWithoutFailovers(servers: ReplicatedServers, feed: string): Promise<Dump> {
   const url = await migratedDatabase(servers)
   const { status, stderr } = await startFeed('file', feed, url).ended
-  if (status !== 0) throw new Error(`An undisturbed ingest ended with ${String(status)}: ${stderr}`)
+  if (status !== 0) throw new Error(`An undisturbed ingest exited with status ${String(status)}: ${stderr}`)
   return dumpOf(url)
 }
 
@@ -85,18 +87,20 @@ async function migratedDatabase(servers: ReplicatedServers): Promise<string> {
 
 const openAt = (url: string) => openDatabase({ engine: 'postgresql', url, connections: 2 })
 
+/** Starts the process that applies the feed. */
 function startFeed(feedInput: FeedInput, feed: string, url: string): Running {
   const env = { DATABASE_URL: url, DEMO: '0', PORT: '0', LOG_LEVEL: 'info' }
   const args = { file: ['ingest', feed], stdin: ['ingest', '-'], followed: ['serve', '--feed', feed] }
   const running = startProcess(args[feedInput], env)
-  // A show that fails leaves none behind.
-  const killWithThis = (): void => running.kill('SIGKILL')
-  process.once('exit', killWithThis)
-  void running.ended.finally(() => process.off('exit', killWithThis))
+  // No child process outlives this one.
+  const killOnExit = (): void => running.kill('SIGKILL')
+  process.once('exit', killOnExit)
+  void running.ended.finally(() => process.off('exit', killOnExit))
   if (feedInput === 'stdin') void readFile(feed).then((bytes) => running.input.end(bytes))
   return running
 }
 
+/** Applies the feed in one way, with failovers in between. */
 async function runWithFailovers(
   { failovers, reportProgress }: FailoverOptions,
   servers: ReplicatedServers,
@@ -110,7 +114,7 @@ async function runWithFailovers(
   let lostLines = 0
   let kills = 0
   let running = startFeed(feedInput, feed, url)
-  // Standard input ends with the first loss.
+  // Standard input cannot be read again: its run ends with the first loss.
   const failoverCount = feedInput === 'stdin' ? 1 : failovers
   for (let at = 0; at < failoverCount; at++) {
     reportProgress(`${feedInput}: ${at + 1} of ${failoverCount}`)
@@ -141,17 +145,17 @@ async function runWithFailovers(
   const tableDifferences = differences(await dumpOf(url), expected).map((violation) => `${feedInput}: ${violation}`)
   const measurements = {
     [`${feedInput}: failovers`]: failoverCount,
-    [`${feedInput}: kills of the process that feeds`]: kills,
-    [`${feedInput}: lines that failovers lost`]: lostLines,
-    [`${feedInput}: tables that differ in the end`]: tableDifferences.length,
+    [`${feedInput}: kills of the ingest`]: kills,
+    [`${feedInput}: lines lost by failovers`]: lostLines,
+    [`${feedInput}: tables that differ at the end`]: tableDifferences.length,
   }
-  if (lostLines === 0) violations.push(`${feedInput}: no failover lost anything, so that nothing is shown`)
+  if (lostLines === 0) violations.push(`${feedInput}: no failover lost a line, so that the run proves nothing`)
   return { measurements, violations: [...violations, ...tableDifferences] }
 }
 
 /**
- * Lets the feed be applied past a line, batch by batch.
- * @returns the lines that are
+ * Lets commits through the proxy one by one, until more than a number of lines is applied.
+ * @returns the number of applied lines
  */
 async function advancePast(servers: ReplicatedServers, url: string, line: number, running: Running): Promise<number> {
   for (;;) {
@@ -161,24 +165,25 @@ async function advancePast(servers: ReplicatedServers, url: string, line: number
   }
 }
 
+/** Rejects when the process exits. */
 async function rejectOnExit(running: Running): Promise<never> {
   await running.ended
-  throw new Error(`The run ended in the middle of the feed:\n${running.said()}`)
+  throw new Error(`The process exited in the middle of the feed:\n${running.said()}`)
 }
 
-/** Waits until the process has met a server that takes no writes. */
+/** Waits until the process reports a read-only server. */
 async function waitForReadOnlyMessage(running: Running): Promise<void> {
   await running.says(waitsMessage)
   await wait(1_000)
 }
 
-/** Standard input can't be read again: the run says so. */
+/** Checks that a run of standard input, which cannot be read again, fails and says so. */
 function stdinExitViolations({ status, stderr }: Outcome): string[] {
-  const isSaid = status === 1 && stderr.includes('lost facts of standard input')
-  return isSaid ? [] : [`stdin: the run ended with ${String(status)} and said ${stderr}`]
+  const isReported = status === 1 && stderr.includes('lost facts of standard input')
+  return isReported ? [] : [`stdin: the run exited with status ${String(status)}: ${stderr}`]
 }
 
-/** Waits for the end of the feed. */
+/** Waits until the feed is applied to its end, and the process has exited. */
 async function waitForEnd(
   servers: ReplicatedServers,
   running: Running,
@@ -192,7 +197,7 @@ async function waitForEnd(
     running.kill('SIGTERM')
   }
   const { status, stderr } = await running.ended
-  return status === 0 ? [] : [`${feedInput}: the run ended with ${String(status)} and said ${stderr}`]
+  return status === 0 ? [] : [`${feedInput}: the run exited with status ${String(status)}: ${stderr}`]
 }
 
 async function dumpOf(url: string): Promise<Dump> {

@@ -6,9 +6,9 @@ import { ignoreProgress } from './program-result.ts'
 
 const times = 3
 
-// It starts a server of its own, on which nothing depends on the engine of the suite: one run is enough.
+// It starts a separate server, independent of the engine of the suite: one run is enough.
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
-  `PostgreSQL goes away ${times} times, in three ways: answers are right or a 503, and nothing is lost`,
+  `during ${times} outages of PostgreSQL of three kinds, responses are correct or a 503, and nothing is lost`,
   async () => {
     const { measurements, violations } = await faults({
       faults: times,
@@ -17,8 +17,8 @@ test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
       reportProgress: ignoreProgress,
     })
     expect(violations).toEqual([])
-    expect(measurements['answers of the feeds']).toBeGreaterThan(0)
-    expect(measurements['answers 503']).toBeGreaterThan(0)
+    expect(measurements['correct responses']).toBeGreaterThan(0)
+    expect(measurements['responses 503']).toBeGreaterThan(0)
   },
   300_000,
 )

@@ -17,27 +17,27 @@ import { growingWorld, writeGradually } from './growing-world.ts'
 import type { ProgramResult, ReportProgress } from './program-result.ts'
 import { startReaders } from './readers.ts'
 
-/** How the server goes away, in turn. */
+/** Kinds of outages, in turn: fast and immediate shutdown of PostgreSQL, and a stopped process (SIGSTOP). */
 const faultKinds = ['fast', 'immediate', 'frozen', 'immediate', 'fast'] as const
 const readers = 8
 const upSeconds = 2
 const downSeconds = 2
 const timeoutSeconds = 30
-/** The gateway's own deadline, and what a busy machine may add to it. */
+/** Deadline of the gateway, with tolerance for a busy machine. */
 const maxResponseMilliseconds = 12_000
 
 interface FaultsOptions {
   readonly faults: number
-  /** How long a frozen server stays so: longer than the deadline shows that too. */
+  /** Duration of `frozen`; more than the deadline of the gateway tests that too. */
   readonly frozenSeconds: number
-  /** Writers of the ingest. */
+  /** Number of writers of the ingest. */
   readonly jobs?: number
   readonly reportProgress: ReportProgress
 }
 
 /**
- * Takes PostgreSQL away and brings it back, while a gateway follows a feed, an ingest applies another, and readers hold
- * each answer to what the feeds say.
+ * Stops and restarts PostgreSQL repeatedly, while a gateway follows a feed, an ingest applies another, and readers check
+ * each response against the feeds.
  */
 export async function faults(options: FaultsOptions): Promise<ProgramResult> {
   const server = await startOwnPostgreSql()
@@ -51,7 +51,7 @@ export async function faults(options: FaultsOptions): Promise<ProgramResult> {
       await applyTo(undisturbed, [...catalogue, ...feeds[0], ...feeds[1]])
       const tableDifferences = differences(await dumpOf(home), await dumpOf(undisturbed))
       return {
-        measurements: { ...result.measurements, 'tables that differ in the end': tableDifferences.length },
+        measurements: { ...result.measurements, 'tables that differ at the end': tableDifferences.length },
         violations: [...result.violations, ...tableDifferences],
       }
     } finally {
@@ -62,6 +62,7 @@ export async function faults(options: FaultsOptions): Promise<ProgramResult> {
   }
 }
 
+/** Returns the duration of all outages with the time between them, in seconds. */
 function secondsOf({ faults, frozenSeconds }: FaultsOptions): number {
   const down = Array.from({ length: faults }, (_, at) => (faultKindAt(at) === 'frozen' ? frozenSeconds : downSeconds))
   return down.reduce((sum, seconds) => sum + seconds + 2 * upSeconds, upSeconds)
@@ -71,11 +72,12 @@ function faultKindAt(at: number): (typeof faultKinds)[number] {
   return faultKinds[at % faultKinds.length] ?? 'fast'
 }
 
-/** Some hundred facts a second. */
+/** Returns feeds with some hundred facts for each second of the program. */
 function worldOf(options: FaultsOptions): ReturnType<typeof growingWorld> {
   return growingWorld(2 + Math.ceil(secondsOf(options) / 8))
 }
 
+/** Runs the gateway, the ingest and the readers during the outages. */
 async function underFaults(
   options: FaultsOptions,
   server: OwnPostgreSql,
@@ -101,28 +103,29 @@ async function underFaults(
   await writing
   ingest.input.end()
   const { status, stderr } = await ingest.ended
-  if (status !== 0) violations.push(`The ingest ended with ${String(status)}: ${stderr}`)
+  if (status !== 0) violations.push(`The ingest exited with status ${String(status)}: ${stderr}`)
   violations.push(...(await waitUntilApplied(home, feed, Buffer.byteLength(texts[0]))))
   await readerRun.stop()
   violations.push(...(await waitUntilCaughtUp(gateway.port, history)))
   const outcome = await gateway.stop()
-  if (outcome.status !== 0) violations.push(`The gateway ended with ${String(outcome.status)}: ${outcome.stderr}`)
+  if (outcome.status !== 0)
+    violations.push(`The gateway exited with status ${String(outcome.status)}: ${outcome.stderr}`)
   const { result } = readerRun
   if (result.slowestMilliseconds > maxResponseMilliseconds)
-    violations.push(`An answer took ${Math.round(result.slowestMilliseconds)} ms`)
+    violations.push(`A response took ${Math.round(result.slowestMilliseconds)} ms`)
   const measurements = {
-    'times that PostgreSQL went away': options.faults,
-    'facts applied meanwhile': feeds.flat().length,
-    'answers of the feeds': result.answers.valid,
-    'answers 503': result.answers.unavailable,
-    'answers 404 before the vault was there': result.answers.notFound,
-    'wrong answers': result.violations.length,
-    'slowest answer, ms': Math.round(result.slowestMilliseconds),
+    'outages of PostgreSQL': options.faults,
+    'facts applied during the outages': feeds.flat().length,
+    'correct responses': result.responses.valid,
+    'responses 503': result.responses.unavailable,
+    'responses 404 before the vault existed': result.responses.notFound,
+    'wrong responses': result.violations.length,
+    'slowest response, ms': Math.round(result.slowestMilliseconds),
   }
   return { measurements, violations: [...violations, ...result.violations] }
 }
 
-/** Takes the server away so many times, and looks whether `/ready` turns and comes back. */
+/** Stops and restarts the server repeatedly, and checks that `/ready` fails and recovers. */
 async function injectFaults(
   { faults, frozenSeconds, reportProgress }: FaultsOptions,
   server: OwnPostgreSql,
@@ -140,14 +143,14 @@ async function injectFaults(
     if (faultKind === 'frozen') server.thaw()
     else await server.start()
     const becameReady = await waitForReadyStatus(gateway.port, 200)
-    if (!becameUnready) violations.push(`/ready did not turn when PostgreSQL was ${faultKind}`)
-    if (!becameReady) violations.push(`/ready did not come back after PostgreSQL was ${faultKind}`)
+    if (!becameUnready) violations.push(`/ready did not fail during the outage ${faultKind}`)
+    if (!becameReady) violations.push(`/ready did not recover after the outage ${faultKind}`)
   }
   await wait(upSeconds * 1000)
   return violations
 }
 
-/** Whether `/ready` comes to answer so. */
+/** Waits for a status of `/ready`; false if it is not returned in time. */
 async function waitForReadyStatus(port: number, status: number): Promise<boolean> {
   const client = createClient(port, 1)
   const deadline = performance.now() + timeoutSeconds * 1000
@@ -162,7 +165,7 @@ async function waitForReadyStatus(port: number, status: number): Promise<boolean
   }
 }
 
-/** The catalogue came by standard input, as what is ingested will: without its position each of the two begins anew. */
+/** Deletes the positions of feeds: the catalogue was applied under the name of standard input, which the ingest uses. */
 async function deleteFeedPositions(home: Home): Promise<void> {
   const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
   await client.connect()
@@ -170,7 +173,7 @@ async function deleteFeedPositions(home: Home): Promise<void> {
   await client.end()
 }
 
-/** Waits until both feeds have a committed position: an ingest that can't even begin says so, and ends. */
+/** Waits until both feeds have a committed position: an ingest that cannot connect at its start exits. */
 async function waitUntilStarted(home: Home): Promise<void> {
   const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
   await client.connect()
@@ -178,7 +181,7 @@ async function waitUntilStarted(home: Home): Promise<void> {
   await client.end()
 }
 
-/** Waits until the followed feed is applied to its end. */
+/** Waits until the followed feed is applied to its end; returns an error if it is not in time. */
 async function waitUntilApplied(home: Home, feed: string, bytes: number): Promise<string[]> {
   const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
   await client.connect()
@@ -190,7 +193,7 @@ async function waitUntilApplied(home: Home, feed: string, bytes: number): Promis
     await wait(100)
   }
   await client.end()
-  return applied >= bytes ? [] : [`The followed feed was applied to byte ${applied} of ${bytes}`]
+  return applied >= bytes ? [] : [`The followed feed is applied to byte ${applied} of ${bytes} only`]
 }
 
 async function applyTo(home: Home, facts: readonly FactInput[]): Promise<void> {

@@ -15,11 +15,11 @@ const origin = 'http://gateway.test'
 const concurrency = 16
 const batchSize = 500
 const deadlineSeconds = 10
-/** A share of the requests after which caches are filled and code is compiled. */
+/** Share of the requests that warm up caches and compiled code. */
 const warmUpShare = 0.2
-/** A cache that is full after the warm-up: what grows then is held for good. */
+/** A response cache that is full after the warm-up, so that later growth of the heap is a leak. */
 const smallCache = { CACHE_MEGABYTES: '2' }
-/** As many requests as it takes to fill the caches; fewer say nothing of what is held for good. */
+/** Number of requests that fill the caches; the heap of shorter runs still grows without a leak. */
 const minRequestsForHeapCheck = 20_000
 const maxGrowth = 1.2
 const maxDescriptionLength = 1_000
@@ -31,10 +31,10 @@ interface FuzzOptions {
   readonly reportProgress: ReportProgress
 }
 
-/** Input of the fuzzer: an HTTP request, or bytes that may be none. */
+/** Input of the fuzzer: an HTTP request, or raw bytes, which may be invalid HTTP. */
 type FuzzInput = HttpRequest | { readonly bytes: string }
 
-/** Sends a gateway any requests at all, and looks at each answer, at its log and at what it holds in the end. */
+/** Sends random requests to a gateway, and checks each response, the error log, and the heap at the end. */
 export async function fuzz({ homes, requests, seed, reportProgress }: FuzzOptions): Promise<ProgramResult> {
   const home = await homes.create()
   const database = await home.open()
@@ -48,18 +48,18 @@ export async function fuzz({ homes, requests, seed, reportProgress }: FuzzOption
   for (let sent = 0; sent < requests; sent += batchSize) {
     if (usageAfterWarmUp === undefined && sent >= requests * warmUpShare) usageAfterWarmUp = await gateway.read()
     await session.send(fc.sample(anyInput, { numRuns: Math.min(batchSize, requests - sent), seed: seed + sent }))
-    reportProgress(`${session.sent} requests, ${session.violations.length} flaws`)
+    reportProgress(`${session.sent} requests, ${session.violations.length} violations`)
   }
   session.close()
   return toResult(session, gateway, usageAfterWarmUp ?? (await gateway.read()), seed)
 }
 
-/** GraphiQL's page takes its memory when it is first asked for, which may be late. */
+/** Loads GraphiQL's page, whose memory is allocated with the first request, before the heap is measured. */
 async function loadGraphiqlPage(port: number): Promise<void> {
   const client = createClient(port, 1)
   const { status } = await client.send({ method: 'GET', target: '/graphql', headers: { accept: 'text/html' } })
   client.close()
-  if (status !== 200) throw new Error(`GraphiQL's page is answered ${status}`)
+  if (status !== 200) throw new Error(`GraphiQL's page: status ${status}`)
 }
 
 async function toResult(
@@ -71,23 +71,23 @@ async function toResult(
   const usageAtEnd = await gateway.read()
   const outcome = await gateway.stop()
   const heapGrowth = usageAtEnd.heapBytes / usageAfterWarmUp.heapBytes
-  const failures = errorLogLines(outcome)
+  const logLines = errorLogLines(outcome)
   const violations = [
     ...session.violations,
-    ...failures.map((line) => `The gateway logged ${line}`),
-    ...(outcome.status === 0 ? [] : [`The gateway ended with ${outcome.status ?? String(outcome.signal)}`]),
+    ...logLines.map((line) => `The gateway logged ${line}`),
+    ...(outcome.status === 0 ? [] : [`The gateway exited with ${outcome.status ?? String(outcome.signal)}`]),
     ...(session.sent >= minRequestsForHeapCheck && heapGrowth > maxGrowth
-      ? [`The heap grew to ${heapGrowth.toFixed(2)} of what it was`]
+      ? [`The heap grew by a factor of ${heapGrowth.toFixed(2)}`]
       : []),
   ]
   const statuses = Object.entries(session.statuses).map(([status, count]) => `${status}: ${count}`)
   const measurements = {
     requests: session.sent,
     seed,
-    answers: statuses.join(', '),
+    'responses by status': statuses.join(', '),
     '5xx': session.failed,
-    'slowest answer, ms': Math.round(session.slowest),
-    'lines of failure in the log': failures.length,
+    'slowest response, ms': Math.round(session.slowest),
+    'lines of the error log': logLines.length,
     'heap after warm-up and at the end, MB': `${megabytes(usageAfterWarmUp.heapBytes)}, ${megabytes(usageAtEnd.heapBytes)}`,
     'process after warm-up and at the end, MB': `${megabytes(usageAfterWarmUp.rssBytes)}, ${megabytes(usageAtEnd.rssBytes)}`,
   }
@@ -108,7 +108,7 @@ const anyInput: fc.Arbitrary<FuzzInput> = fc.oneof(
   { weight: 1, arbitrary: malformedHttp(`/vault/${vaultThatIs.earning}/snapshot`).map((bytes) => ({ bytes })) },
 )
 
-/** Counts what is sent and what comes back. */
+/** Sends inputs, and collects statuses, response times and violations. */
 class FuzzSession {
   sent = 0
   failed = 0
@@ -143,7 +143,7 @@ class FuzzSession {
     for (const violation of await responseViolations(request, response)) this.#addViolation(request, violation)
   }
 
-  /** Sends the bytes and no more; whatever comes then, the other side has to close. */
+  /** Sends bytes and a FIN; waits until the gateway closes the connection. */
   async #sendBytes(bytes: string): Promise<void> {
     const started = performance.now()
     const connection = await rawConnection(this.port)
@@ -158,14 +158,14 @@ class FuzzSession {
   #checkDuration(sent: FuzzInput, milliseconds: number, received: string): void {
     this.slowest = Math.max(this.slowest, milliseconds)
     if (milliseconds > deadlineSeconds * 1000)
-      this.#addViolation(sent, `was answered after ${Math.round(milliseconds)} ms: ${received.slice(0, 300)}`)
+      this.#addViolation(sent, `response after ${Math.round(milliseconds)} ms: ${received.slice(0, 300)}`)
   }
 
   #countStatus(sent: FuzzInput, status: number): void {
     this.statuses[status] = (this.statuses[status] ?? 0) + 1
     if (status < 500) return
     this.failed++
-    this.#addViolation(sent, `was answered ${status}`)
+    this.#addViolation(sent, `status ${status}`)
   }
 
   #addViolation(sent: FuzzInput, violation: string): void {
@@ -173,7 +173,7 @@ class FuzzSession {
   }
 }
 
-/** Describes an input; a long one is shortened in the middle. */
+/** Formats an input as JSON, with the middle left out if it is long. */
 function describeInput(sent: FuzzInput): string {
   const text = JSON.stringify(sent)
   return text.length <= maxDescriptionLength
@@ -181,7 +181,7 @@ function describeInput(sent: FuzzInput): string {
     : `${text.slice(0, maxDescriptionLength / 2)}...${text.slice(-maxDescriptionLength / 2)}`
 }
 
-/** Contradictions of an answer with its own headers or with /openapi.json. */
+/** Returns the contradictions of a response with its own headers, or with /openapi.json. */
 async function responseViolations(
   { method, target }: HttpRequest,
   { status, headers, body }: TimedResponse,
@@ -189,15 +189,16 @@ async function responseViolations(
   const type = String(headers['content-type'])
   if (type.includes('json') && body !== '') {
     try {
-      const { status: written } = JSON.parse(body) as { status?: unknown }
-      if (type.includes('problem') && written !== status) return [`was answered ${status} and told ${String(written)}`]
+      const { status: problemStatus } = JSON.parse(body) as { status?: unknown }
+      if (type.includes('problem') && problemStatus !== status)
+        return [`status ${status}, but ${String(problemStatus)} in the problem`]
     } catch {
-      return [`was answered what is no JSON: ${body.slice(0, 200)}`]
+      return [`invalid JSON: ${body.slice(0, 200)}`]
     }
   }
   if (method !== 'GET' && method !== 'HEAD') return []
   const url = URL.canParse(target, origin) ? new URL(target, origin) : null
-  // What another spelling of a URL comes to is between the client and its library.
+  // URLs that the parser would normalise are not checked against OpenAPI.
   if (url?.origin !== origin || url.pathname + url.search !== target) return []
   const bodiless = status === 304 || status === 204
   const headerEntries = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])

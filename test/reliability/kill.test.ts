@@ -6,19 +6,19 @@ import { kill } from './kill.ts'
 import { ignoreProgress } from './program-result.ts'
 
 const kills = 6
-/** The demo world's where there are no real-market facts. */
+/** Facts of real markets, or the demo world if they are absent. */
 const feed = realFeed === null ? {} : { feed: realFeed }
 const homes = prepareHomes()
 
-/** Fewer with several writers, which wait for the start of their threads too. */
-const killsOfJobs = 3
+/** Fewer kills with several writers, whose threads take time to start. */
+const killsWithJobs = 3
 
 test.skipIf(postgresUrl === undefined)(
-  `a run of several writers killed at ${killsOfJobs} random moments ends as one of a single writer`,
+  `an ingest by several writers that is killed ${killsWithJobs} times leaves the same rows as one by a single writer`,
   async () => {
     const { violations } = await kill({
       homes,
-      kills: killsOfJobs,
+      kills: killsWithJobs,
       jobs: 4,
       offset: Math.random(),
       reportProgress: ignoreProgress,
@@ -28,7 +28,7 @@ test.skipIf(postgresUrl === undefined)(
   600_000,
 )
 
-test(`a run killed at ${kills} random moments and started again ends as one that never was`, async () => {
+test(`an ingest that is killed ${kills} times leaves the same rows as an undisturbed one`, async () => {
   const { measurements, violations } = await kill({
     homes,
     ...feed,

@@ -7,24 +7,24 @@ import type { Home, Homes } from '../support/home.ts'
 import { startProcess } from '../support/process.ts'
 import type { ProgramResult, ReportProgress } from './program-result.ts'
 
-/** The golden ratio's steps spread moments over a whole run, wherever they begin. */
+/** Fractional part of the golden ratio: its multiples modulo 1 are evenly spread over a run, from any offset. */
 const goldenRatioStep = 0.618034
 
 interface KillOptions {
   readonly homes: Homes
-  /** A file; without one, many vaults of the demo world. */
+  /** Path of a feed; by default, copies of the demo world are used. */
   readonly feed?: string
   readonly kills: number
-  /** Writers side by side; those of one run are compared with what one writer leaves. */
+  /** Number of concurrent writers of each killed run; the undisturbed run has one. */
   readonly jobs?: number
-  /** Where the moments begin, from 0 to 1. */
+  /** Time of the first kill, as a share of the duration of a run. */
   readonly offset: number
   readonly reportProgress: ReportProgress
 }
 
 /**
- * Kills an ingest with SIGKILL at so many moments, each time starting it again, and compares what is there at the end of
- * the feed with what one run without kills ends in.
+ * Kills an ingest with SIGKILL at different times of its run, restarts it, and compares the database at the end of the feed
+ * with that of an undisturbed run.
  */
 export async function kill({
   homes,
@@ -42,14 +42,12 @@ export async function kill({
   const compare = async (): Promise<void> => {
     feeds++
     violations.push(
-      ...differences(await dumpOf(home), undisturbed.dump).map(
-        (violation) => `From the offset ${offset}: ${violation}`,
-      ),
+      ...differences(await dumpOf(home), undisturbed.dump).map((violation) => `offset ${offset}: ${violation}`),
     )
   }
   for (let killCount = 0; killCount < kills; killCount++) {
     let milliseconds = ((offset + killCount * goldenRatioStep) % 1) * undisturbed.milliseconds
-    // A run resumes, and so may end before its moment: that counts for none, and a new home begins.
+    // A resumed run may end before the time of its kill: then the feed is applied again, to a new database.
     while (!(await runAndKill(home, ingestArguments(feed, jobs), milliseconds))) {
       await compare()
       home = await homes.create()
@@ -84,10 +82,10 @@ function ingestArguments(feed: string, jobs: number): readonly string[] {
 
 async function runToEnd(home: Home, args: readonly string[]): Promise<void> {
   const { status, stderr } = await startProcess([...args], home.env).ended
-  if (status !== 0) throw new Error(`An ingest that nobody killed ended with ${status}: ${stderr}`)
+  if (status !== 0) throw new Error(`An undisturbed ingest exited with status ${status}: ${stderr}`)
 }
 
-/** Runs the feed, and kills the run after a while; false where it came to its end first. */
+/** Starts an ingest, and kills it after a time; false if it reached the end of the feed first. */
 async function runAndKill(home: Home, args: readonly string[], milliseconds: number): Promise<boolean> {
   const running = startProcess([...args], home.env)
   await Promise.race([wait(milliseconds), running.ended])

@@ -4,9 +4,9 @@ import { noOwnPostgreSql } from '../support/own-postgresql.ts'
 import { live } from './live.ts'
 import { ignoreProgress } from './program-result.ts'
 
-// It starts servers of its own, on which nothing depends on the engine of the suite: one run is enough.
+// It starts separate servers, independent of the engine of the suite: one run is enough.
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
-  'clients that follow ledgers get each row once and in order, or are told to begin anew, whatever is killed',
+  'clients that follow ledgers receive each row once and in order, or a reset, when gateways and databases are killed',
   async () => {
     const kills = { gatewayKills: 2, databaseKills: 1, failovers: 1 }
     const { measurements, violations } = await live({

@@ -20,17 +20,18 @@ interface LiveOptions {
   readonly gatewayKills: number
   readonly databaseKills: number
   readonly failovers: number
-  /** Mean time between two cuts of a client, in milliseconds. */
+  /** Mean time after which the connection of a client is cut. */
   readonly cutMilliseconds: number
   readonly reportProgress: ReportProgress
 }
 
-const gateways = 2
+/** Number of gateways that serve clients, besides the one that follows the feed. */
+const gatewayCount = 2
 const timeoutSeconds = 60
 
 /**
- * Kills gateways and databases under clients that follow ledgers, and cuts the clients at random; in the end, compares the
- * rows of each client with the ledger.
+ * Kills gateways and databases while clients follow ledgers and their connections are cut at random; at the end, compares
+ * the rows that each client received with the ledger.
  */
 export async function live(options: LiveOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'live-'))
@@ -45,6 +46,7 @@ export async function live(options: LiveOptions): Promise<ProgramResult> {
   }
 }
 
+/** Starts gateways, clients and a feed, runs the kills, and returns the violations of all clients. */
 async function runWithKills(
   options: LiveOptions,
   servers: ReplicatedServers,
@@ -59,12 +61,14 @@ async function runWithKills(
     void gateway.ended.then(() => running.delete(gateway))
     return gateway
   }
-  const feedWriter = await startWriter(feed)
+  const feedWriter = await startFeedWriter(feed)
   await start(['--feed', feed])
   const servingGateways: GatewayProcess[] = []
-  while (servingGateways.length < gateways) servingGateways.push(await start([]))
-  while ((await servers.appliedLines(url)) < feedWriter.firstLines) await wait(50)
-  const followers = Array.from({ length: options.clients }, (_, at) => followerOf(at, servingGateways, options))
+  while (servingGateways.length < gatewayCount) servingGateways.push(await start([]))
+  while ((await servers.appliedLines(url)) < feedWriter.initialLines) await wait(50)
+  const followers = Array.from({ length: options.clients }, (_, at) =>
+    startNumberedFollower(at, servingGateways, options),
+  )
   const lostLines = await runKills(options, servers, url, servingGateways, start)
   const lines = await feedWriter.stop()
   options.reportProgress('waiting for the end of the feed')
@@ -81,20 +85,21 @@ async function runWithKills(
     'gateways killed': options.gatewayKills,
     'databases killed': options.databaseKills,
     failovers: options.failovers,
-    'lines that failovers lost': lostLines,
+    'lines lost by failovers': lostLines,
     'ledger rows': ledgerHistory.rows.length,
     'rows that clients received': sum(({ segments }) => segments.reduce((all, { rows }) => all + rows.length, 0)),
     'resets that clients received': sum(({ segments }) => segments.length - 1),
-    'clients with a flaw': violations.length,
+    'clients with violations': violations.length,
   }
   const hasReset = options.failovers === 0 || (lostLines > 0 && measurements['resets that clients received'] > 0)
   return {
     measurements,
-    violations: [...violations, ...(hasReset ? [] : ['no failover lost a row that a client had'])],
+    violations: [...violations, ...(hasReset ? [] : ['no failover lost a row that a client had received'])],
   }
 }
 
-function followerOf(
+/** Starts a client with one of several filters, over REST or GraphQL. */
+function startNumberedFollower(
   at: number,
   servingGateways: readonly GatewayProcess[],
   { cutMilliseconds }: LiveOptions,
@@ -116,8 +121,8 @@ function followerOf(
 }
 
 /**
- * Kills what the options say, one after the other.
- * @returns the lines of the feed that failovers lost
+ * Kills gateways and databases and fails over, as often as the options say, evenly mixed.
+ * @returns the number of lines of the feed that failovers lost
  */
 async function runKills(
   { gatewayKills, databaseKills, failovers, reportProgress }: LiveOptions,
@@ -147,7 +152,7 @@ async function runKills(
   return lostLines
 }
 
-/** Fails over to a standby that lacks what was committed in the last second or more. */
+/** Fails over to a standby that lacks the commits of at least the last second. */
 async function failOver(servers: ReplicatedServers, url: string): Promise<number> {
   const untilFeedGrows = async (): Promise<void> => {
     const before = await servers.appliedLines(url)
@@ -155,15 +160,15 @@ async function failOver(servers: ReplicatedServers, url: string): Promise<number
   }
   await untilFeedGrows()
   servers.stallReplication()
-  // Once for what was sent to the standby at that time.
+  // The first commit may already have been sent to the standby.
   await untilFeedGrows()
   await untilFeedGrows()
   await wait(1_000)
   return servers.failOver(url, () => Promise.resolve())
 }
 
-/** Writes a feed line by line until it is stopped: rows of all vaults, several of them at once, and marks. */
-async function startWriter(feed: string) {
+/** Appends random marks and ledger rows of all vaults to a feed until it is stopped. */
+async function startFeedWriter(feed: string) {
   const initialFacts: FactInput[] = [strategy('one'), ...vaults.map((vault) => opened(vault, 'one'))]
   initialFacts.push(...vaults.map((vault) => deposit(vault, midnight + 1, '1000')))
   await writeFile(feed, feedText(initialFacts))
@@ -177,8 +182,9 @@ async function startWriter(feed: string) {
     }
   })()
   return {
-    firstLines: initialFacts.length,
-    /** @returns the number of lines */
+    /** Number of lines written at the start. */
+    initialLines: initialFacts.length,
+    /** Stops writing, and returns the number of lines. */
     async stop(): Promise<number> {
       state.isStopped = true
       await written
@@ -195,6 +201,7 @@ function randomFact(ts: number): FactInput {
   return event(vault, ts, { type: 'harvest', positionId: 'p', amountUsd: '1.5' })
 }
 
+/** Ledger rows in the order in which streams send them: by commit, then by their place in it. */
 const ledgerHistorySql = `select vault.address as vault, lower(type::text) as type, version, '0x' || encode(tx_hash, 'hex') as "txHash",
     log_index as "logIndex",
     row_number() over (partition by seq order by ledger_row.block, log_index, tx_hash, vault.address)::int as place
@@ -219,7 +226,7 @@ async function readLedgerHistory(url: string): Promise<LedgerHistory> {
   }
 }
 
-/** Waits until no client misses a row, and returns the flaws that are left. */
+/** Waits until no client lacks a row; returns the violations that remain after the timeout. */
 async function waitForNoViolations(followers: readonly Follower[], ledgerHistory: LedgerHistory): Promise<string[]> {
   const deadline = performance.now() + timeoutSeconds * 1000
   for (;;) {

@@ -4,38 +4,44 @@ import type { FeedHistory, LedgerRowResponse, PointResponse, SeenStates, VaultRe
 
 const pauseMilliseconds = 10
 
-/** Result of a mixed load. */
+/** Results of all readers. */
 export interface LoadResult {
-  readonly answers: Record<'valid' | 'unavailable' | 'notFound', number>
+  /** Numbers of responses: 200, 503, and 404 for a vault that does not exist yet. */
+  readonly responses: Record<'valid' | 'unavailable' | 'notFound', number>
   readonly violations: string[]
   slowestMilliseconds: number
 }
 
-/** Readers that ask a gateway, each in turn, and hold its answers to what the feed says. */
+/** Readers that send random requests to a gateway, and compare its responses with a feed. */
 export interface Readers {
   readonly result: LoadResult
   stop(): Promise<void>
 }
 
+/** A request, with the check of its response. */
 interface CheckedRequest {
   readonly request: HttpRequest
-  /** Errors in the body of a 200. */
+  /** Returns the errors of a body with status 200. */
   readonly violations: (body: never, seen: SeenStates) => string[]
-  /** Whether it may be of a vault that isn't known yet. */
+  /** Whether the vault may not exist yet, so that 404 is correct. */
   readonly mayBeMissing?: boolean
 }
 
-/** @param mayBeAway whether a 503 that says when to come again is a right answer */
+/**
+ * Starts readers.
+ * @param count number of readers, each with a connection
+ * @param allow503 whether a 503 with Retry-After is correct
+ */
 export function startReaders(port: number, history: FeedHistory, count: number, allow503: boolean): Readers {
   const client = createClient(port, count)
   const result: LoadResult = {
-    answers: { valid: 0, unavailable: 0, notFound: 0 },
+    responses: { valid: 0, unavailable: 0, notFound: 0 },
     violations: [],
     slowestMilliseconds: 0,
   }
   let isStopped = false
   const reader = async (): Promise<void> => {
-    // Kept answers are dropped a moment after the commit: only those to the same question come in order.
+    // Cached responses expire shortly after a commit: only responses to one kind of request are in order.
     const makers = requestMakers.map((makeRequest) => ({ makeRequest, seen: new Map() as SeenStates }))
     while (!isStopped) {
       const { makeRequest, seen } = pickRandom(makers)
@@ -56,6 +62,7 @@ export function startReaders(port: number, history: FeedHistory, count: number, 
   }
 }
 
+/** Sends a request, counts the response, and returns its errors. */
 async function sendAndCheck(
   client: Client,
   checked: CheckedRequest,
@@ -69,19 +76,19 @@ async function sendAndCheck(
     result.slowestMilliseconds = Math.max(result.slowestMilliseconds, response.milliseconds)
     const { status, body } = response
     if (status === 200) {
-      result.answers.valid++
+      result.responses.valid++
       return checked.violations(JSON.parse(body) as never, seen)
     }
-    if (allow503 && isUnavailable(response)) result.answers.unavailable++
-    else if (status === 404 && mayBeMissing === true) result.answers.notFound++
-    else return [`${request.target} was answered ${status} ${body.slice(0, 300)}`]
+    if (allow503 && isUnavailable(response)) result.responses.unavailable++
+    else if (status === 404 && mayBeMissing === true) result.responses.notFound++
+    else return [`${request.target}: status ${status} ${body.slice(0, 300)}`]
     return []
   } catch (error) {
-    return [`${request.target} was not answered: ${(error as Error).message}`]
+    return [`${request.target}: no response: ${(error as Error).message}`]
   }
 }
 
-/** Whether it is a problem, or a GraphQL error, that says when to come again. */
+/** Tells whether a response is a 503 with Retry-After and a problem or a GraphQL error. */
 function isUnavailable({ status, headers, body }: TimedResponse): boolean {
   if (status !== 503 || !/^\d+$/.test(String(headers['retry-after']))) return false
   const content = JSON.parse(body) as { status?: number; errors?: { extensions?: { code?: string } }[] }
@@ -128,11 +135,12 @@ const requestMakers: readonly ((vault: string, history: FeedHistory) => CheckedR
     request: graphql(`{ vaults(first: 20, orderBy: { field: UPDATED_AT }) { totalCount nodes { ${vaultFields} } } }`),
     violations: ({ data: { vaults } }: { data: { vaults: { totalCount: number; nodes: NestedVault[] } } }, seen) => [
       ...vaults.nodes.flatMap((content) => nestedVaultViolations(history, content, seen)),
-      ...(vaults.totalCount > history.vaults.length ? [`there are ${vaults.totalCount} vaults`] : []),
+      ...(vaults.totalCount > history.vaults.length ? [`totalCount is ${vaults.totalCount}`] : []),
     ],
   }),
 ]
 
+/** Returns the errors of a vault with its points and ledger rows. */
 function nestedVaultViolations(history: FeedHistory, content: NestedVault, seen: SeenStates): string[] {
   return [
     ...history.vaultViolations(content.address, content, seen),

@@ -15,10 +15,11 @@ import { startReaders } from './readers.ts'
 import { compareWithDatabase, readServedStates } from './served-states.ts'
 
 const readers = 8
+/** Number of measurements of memory. */
 const usageCount = 30
-/** Facts a second, more or less: those of some hundred vaults that are marked every few seconds. */
+/** Copies of the demo world per minute of the run, which makes a few facts per second. */
 const copiesPerMinute = 2
-/** Memory is judged by the second half: in the first one caches fill and code is compiled. */
+/** Minimum duration for the memory check: in shorter runs, caches still fill and code is compiled. */
 const minMinutesForMemoryCheck = 5
 const maxGrowth = 1.1
 
@@ -29,8 +30,8 @@ interface SoakOptions {
 }
 
 /**
- * Asks a gateway for a long time for everything, while it follows a feed: what it holds stays the same, and afterwards
- * REST, GraphQL and the database agree.
+ * Sends requests of all kinds to a gateway that follows a feed, for a long time: checks each response and the growth of
+ * memory, and afterwards compares REST, GraphQL and the database.
  */
 export async function soak({ homes, minutes, reportProgress }: SoakOptions): Promise<ProgramResult> {
   const { catalogue, feeds } = growingWorld(Math.max(2, Math.ceil(copiesPerMinute * minutes)))
@@ -52,18 +53,18 @@ export async function soak({ homes, minutes, reportProgress }: SoakOptions): Pro
   client.close()
   const outcome = await gateway.stop()
   violations.push(...errorLogLines(outcome).map((line) => `The gateway logged ${line}`))
-  if (outcome.status !== 0) violations.push(`The gateway ended with ${String(outcome.status)}`)
+  if (outcome.status !== 0) violations.push(`The gateway exited with status ${String(outcome.status)}`)
   violations.push(...(await withDatabase(await home.open(), (database) => compareWithDatabase(database, served))))
   const growth = compareQuarters(usages)
   if (minutes >= minMinutesForMemoryCheck) violations.push(...growth.violations)
   const measurements = {
     minutes,
-    'facts applied meanwhile': facts.length,
-    'answers, all of the feed': readerRun.result.answers.valid,
-    'wrong answers': readerRun.result.violations.length,
-    'slowest answer, ms': Math.round(readerRun.result.slowestMilliseconds),
+    'facts applied during the load': facts.length,
+    'correct responses': readerRun.result.responses.valid,
+    'wrong responses': readerRun.result.violations.length,
+    'slowest response, ms': Math.round(readerRun.result.slowestMilliseconds),
     ...growth.measurements,
-    'vaults on which REST, GraphQL and the database agree': served.length,
+    'vaults compared over REST, GraphQL and in the database': served.length,
   }
   return { measurements, violations }
 }
@@ -79,7 +80,7 @@ async function withDatabase<Result>(
   }
 }
 
-/** Memory of the gateway, at equal intervals. */
+/** Measures the memory of the gateway at equal intervals. */
 async function measureMemory(
   gateway: GatewayProcess,
   minutes: number,
@@ -88,14 +89,14 @@ async function measureMemory(
   const usages: ResourceUsage[] = []
   for (let at = 0; at < usageCount; at++) {
     await wait((minutes * 60_000) / usageCount)
-    const readerRun = await gateway.read()
-    usages.push(readerRun)
-    reportProgress(`${(((at + 1) * minutes) / usageCount).toFixed(1)} minutes, ${megabytes(readerRun.heapBytes)} MB`)
+    const usage = await gateway.read()
+    usages.push(usage)
+    reportProgress(`${(((at + 1) * minutes) / usageCount).toFixed(1)} minutes, ${megabytes(usage.heapBytes)} MB`)
   }
   return usages
 }
 
-/** The third quarter against the last one. */
+/** Compares the median memory of the last quarter with that of the third. */
 function compareQuarters(usages: readonly ResourceUsage[]): {
   measurements: Record<string, string>
   violations: string[]
@@ -103,14 +104,14 @@ function compareQuarters(usages: readonly ResourceUsage[]): {
   const quarter = Math.floor(usages.length / 4)
   const kinds = { heap: 'heapBytes', process: 'rssBytes' } as const
   const medians = Object.entries(kinds).map(([kind, key]) => {
-    const bytes = usages.map((readerRun) => readerRun[key])
+    const bytes = usages.map((usage) => usage[key])
     const [third, last] = [bytes.slice(-2 * quarter, -quarter), bytes.slice(-quarter)]
     return { kind, third: quantile(third, 0.5), last: quantile(last, 0.5) }
   })
   return {
     measurements: Object.fromEntries(
       medians.map(({ kind, third, last }) => [
-        `${kind} in the third quarter and in the last, MB`,
+        `${kind} in the third and last quarter, MB`,
         `${megabytes(third)}, ${megabytes(last)}`,
       ]),
     ),

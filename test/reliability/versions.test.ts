@@ -14,6 +14,6 @@ test(
     const workers = postgresUrl === undefined ? 1 : 2
     const { measurements, violations } = await versions({ homes, answers, workers, reportProgress: ignoreProgress })
     expect(violations).toEqual([])
-    expect(measurements['answers']).toBeGreaterThanOrEqual(answers)
+    expect(measurements['responses']).toBeGreaterThanOrEqual(answers)
   },
 )

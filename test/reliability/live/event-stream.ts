@@ -1,32 +1,34 @@
 import { request } from 'node:http'
 
-/** An event of a stream: its id is that of the last event that had one. */
+/** A server-sent event. */
 export interface StreamEvent {
   readonly event: string
   readonly data: string
+  /** Id of this event, or of the last one before it that had an id. */
   readonly id: string | null
 }
 
+/** A request for a stream. */
 export interface StreamRequest {
   readonly port: number
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Body of a POST. */
+  /** Makes it a POST request. */
   readonly body?: string
   readonly localAddress: string
 }
 
-/** A stream that is open, or is being opened. */
+/** A stream that is open or being opened. */
 export interface OpenedStream {
-  /** Status of the response; 0 where there was none. Resolves when the stream has ended. */
+  /** Resolves with the status when the stream has ended; with 0 if there was no response. */
   readonly ended: Promise<number>
-  /** Cuts the connection. */
+  /** Closes the connection. */
   cut(): void
 }
 
 /**
- * Opens a stream of server-sent events, as EventSource reads it: an event that is cut in its middle has not come.
- * @param receive is called with each event, and with the id alone where only that changed
+ * Opens a stream of server-sent events, and parses it like EventSource: an incomplete event at the end is dropped.
+ * @param receive is called with each event, also with those that only have an id
  */
 export function openEventStream(options: StreamRequest, receive: (event: StreamEvent) => void): OpenedStream {
   const { port, path, headers = {}, body, localAddress } = options
@@ -47,6 +49,7 @@ export function openEventStream(options: StreamRequest, receive: (event: StreamE
   return { ended, cut: () => void sent.destroy() }
 }
 
+/** Returns a function that parses chunks of a stream into events. */
 function eventReader(receive: (event: StreamEvent) => void): (chunk: string) => void {
   let text = ''
   let id: string | null = null
@@ -54,14 +57,14 @@ function eventReader(receive: (event: StreamEvent) => void): (chunk: string) => 
     const blocks = (text + chunk).split('\n\n')
     text = blocks.pop() ?? ''
     for (const block of blocks) {
-      const fields = new Map(block.split('\n').map((line) => split(line)))
+      const fields = new Map(block.split('\n').map((line) => splitField(line)))
       id = fields.get('id') ?? id
       receive({ event: fields.get('event') ?? '', data: fields.get('data') ?? '', id })
     }
   }
 }
 
-function split(line: string): [string, string] {
+function splitField(line: string): [string, string] {
   const at = line.indexOf(':')
   return [line.slice(0, at), line.slice(at + 1).replace(/^ /, '')]
 }

@@ -1,55 +1,58 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type OpenedStream, openEventStream, type StreamEvent, type StreamRequest } from './event-stream.ts'
 
-/** Rows that a client wants. */
+/** Selection of ledger rows; null selects all. */
 export interface RowFilter {
   readonly vaults: readonly string[] | null
   readonly type: 'harvest' | 'plant' | null
 }
 
-/** A row as it came: its id, and a text that is equal for equal rows. */
+/** A ledger row that a client received. */
 export interface ReceivedRow {
   readonly id: string
+  /** Identity of the row, as `rowKey` returns it. */
   readonly row: string
 }
 
-/** Rows that came without a reset between them. */
+/** Rows that a client received between two resets. */
 export interface Segment {
-  /** Id before the first row. */
+  /** The id before the first row. */
   readonly start: string
   readonly rows: ReceivedRow[]
   /** The newest id, of a row or of a heartbeat. */
   end: string
 }
 
-/** A client of ledger rows that is cut at random, and resumes where it was. */
+/** A client of a ledger stream whose connections are cut at random, and which resumes after the last id. */
 export interface Follower {
   readonly filter: RowFilter
   readonly segments: readonly Segment[]
-  /** Numbers of connections by the status of their responses; 0 where there was none. */
+  /** Numbers of connections by status; 0 for connections without a response. */
   readonly statuses: ReadonlyMap<number, number>
-  /** Events and statuses that no client expects. */
+  /** Events and statuses that the interface does not permit. */
   readonly unexpected: readonly string[]
-  /** Cuts no more connections. */
+  /** Reconnects once more, and keeps that connection open. */
   stopCutting(): void
   stop(): Promise<void>
 }
 
+/** Options of a client of a ledger stream. */
 export interface FollowerOptions {
   readonly filter: RowFilter
   readonly isGraphql: boolean
-  /** Ports of gateways; each connection is made to any of them. */
+  /** Ports of gateways, of which each connection uses a random one. */
   readonly ports: readonly number[]
   readonly localAddress: string
-  /** Mean time between two cuts, in milliseconds. */
+  /** Mean time after which a connection is cut. */
   readonly cutMilliseconds: number
 }
 
-/** Delay before the next connection, shorter than that of browsers, in milliseconds. */
+/** Maximum delay before reconnecting, shorter than that of browsers. */
 const maxReconnectMilliseconds = 300
-/** Answers of a gateway that starts, stops, or has no database. */
+/** Statuses of a gateway that runs, and of one that starts, stops or has no database. */
 const expectedStatuses: readonly number[] = [0, 200, 503]
 
+/** Starts a client of a ledger stream. */
 export function startFollower({ filter, isGraphql, ports, localAddress, cutMilliseconds }: FollowerOptions): Follower {
   const segments: Segment[] = []
   const unexpected: string[] = []
@@ -65,7 +68,7 @@ export function startFollower({ filter, isGraphql, ports, localAddress, cutMilli
     const { id } = event
     const segment = segments.at(-1)
     const content = readEvent(event)
-    if (content === 'surprise') return void unexpected.push(JSON.stringify(event).slice(0, 300))
+    if (content === 'unexpected') return void unexpected.push(JSON.stringify(event).slice(0, 300))
     if (content !== null && 'reset' in content) return startSegment(content.reset)
     if (id === null) return
     if (segment === undefined) startSegment(id)
@@ -126,18 +129,18 @@ type GraphqlResult =
     }
   | { readonly errors: readonly [{ readonly extensions: { readonly code: string; readonly version: string } }] }
 
-/** Returns a row, the id of a reset, null for anything else that a client expects. */
-function readEvent({ event, data, id }: StreamEvent): { row: string } | { reset: string } | 'surprise' | null {
+/** Parses an event: a row, the id of a reset, or null for other events that the interface permits. */
+function readEvent({ event, data, id }: StreamEvent): { row: string } | { reset: string } | 'unexpected' | null {
   if (event === 'event') {
     const row = JSON.parse(data) as RowIdentity & { readonly vault: string }
     return { row: rowKey(row.vault, row) }
   }
   if (event === 'reset') return { reset: id ?? '' }
-  if (event !== 'next') return ['', 'stale', 'fresh', 'complete'].includes(event) ? null : 'surprise'
+  if (event !== 'next') return ['', 'stale', 'fresh', 'complete'].includes(event) ? null : 'unexpected'
   const result = JSON.parse(data) as GraphqlResult
   if ('data' in result) return { row: rowKey(result.data.ledger.vault.address, result.data.ledger.event) }
   const [{ extensions }] = result.errors
-  return extensions.code === 'HISTORY_CHANGED' ? { reset: extensions.version } : 'surprise'
+  return extensions.code === 'HISTORY_CHANGED' ? { reset: extensions.version } : 'unexpected'
 }
 
 type StreamRequestContent = Omit<StreamRequest, 'port' | 'localAddress'>
