@@ -99,7 +99,7 @@ const programs: Readonly<Record<string, Program>> = {
     size: 100_000,
     engines,
     run: ({ homes, size, reportProgress, engine }) =>
-      versions({ homes, reportProgress, answers: size, workers: engine === 'postgresql' ? 2 : 1 }),
+      versions({ homes, reportProgress, responses: size, workers: engine === 'postgresql' ? 2 : 1 }),
   },
   abuse: {
     unit: 'points of each long series',
@@ -177,7 +177,7 @@ const programs: Readonly<Record<string, Program>> = {
     size: 100_000,
     engines,
     run: ({ homes, size, reportProgress, engine }) =>
-      torn({ homes, reportProgress, answers: size, markIntervalMilliseconds: markIntervalMilliseconds[engine] }),
+      torn({ homes, reportProgress, responses: size, markIntervalMilliseconds: markIntervalMilliseconds[engine] }),
   },
 }
 

@@ -10,23 +10,25 @@ import { createStreamWorld, type StreamWorld } from './streams/world.ts'
 
 /** Limits on the effects of an attack. */
 export interface StreamLimits {
-  /** Slowest answer of /health, 99th percentiles of snapshots and of pushes to honest streams, in milliseconds. */
+  /** Maximum response time of /health, in milliseconds. */
   readonly health: number
+  /** 99th percentile of the response times of snapshots, in milliseconds. */
   readonly snapshots: number
+  /** 99th percentile of the time from a commit to its event on honest streams, in milliseconds. */
   readonly pushes: number
-  /** Memory of the process while the attack lasts, above what it was before, in bytes. */
+  /** Increase of the process's memory during the attack, in bytes. */
   readonly memory: number
 }
 
 interface StreamsOptions {
   readonly homes: Homes
-  /** Addresses of the attackers: each attack is carried out by one, and by so many. */
+  /** Number of attacker addresses; each attack is run from one address, and from all. */
   readonly addresses: number
-  /** How long each attack lasts. */
+  /** Duration of each attack. */
   readonly seconds: number
-  /** Ledger rows that were there before. */
+  /** Ledger rows that exist before the attacks. */
   readonly ledgerRows: number
-  /** Attacks whose names contain one of these; all of them unless some are named. */
+  /** Selects the attacks whose names contain one of these; all by default. */
   readonly only?: readonly string[] | undefined
   readonly limits: StreamLimits
   readonly reportProgress: ReportProgress
@@ -35,7 +37,7 @@ interface StreamsOptions {
 const honestStreams = 40
 const commitMilliseconds = 100
 
-/** Attacks a gateway by its streams, while data changes and honest clients follow it. */
+/** Attacks a gateway by streams, while data changes, and measures honest clients, honest streams and memory. */
 export async function streams(options: StreamsOptions): Promise<ProgramResult> {
   const home = await options.homes.create()
   const database = await home.open()
@@ -55,9 +57,9 @@ export async function streams(options: StreamsOptions): Promise<ProgramResult> {
         violations.push(...result.violations.map((violation) => `${name}: ${violation}`))
       } finally {
         await gateway.kill()
-        const failures = errorLogLines(await gateway.ended)
+        const logLines = errorLogLines(await gateway.ended)
         violations.push(
-          ...failures.slice(0, 1).map((first) => `${name}: the log has ${failures.length} lines: ${first}`),
+          ...logLines.slice(0, 1).map((first) => `${name}: ${logLines.length} log lines, such as ${first}`),
         )
       }
     }
@@ -67,7 +69,7 @@ export async function streams(options: StreamsOptions): Promise<ProgramResult> {
   }
 }
 
-/** Commits again and again. */
+/** Commits at intervals until stopped; records the time of each commit by its value. */
 function startCommits(world: StreamWorld) {
   const committed = new Map<number, number>()
   const state = { isOver: false }
@@ -87,6 +89,7 @@ function startCommits(world: StreamWorld) {
   }
 }
 
+/** Runs an attack on a gateway with honest streams, and returns its measurements. */
 async function runAttack(
   options: StreamsOptions,
   attack: StreamAttack,
@@ -117,12 +120,12 @@ async function runAttack(
     const pushes = await pushTimes(clients, commits.committed)
     await wait(1_000)
     const after = await gateway.read()
-    return resultOf(options.limits, {
+    return toAttackResult(options.limits, {
       samples,
       statuses,
       pushes,
-      grown: during - before,
-      left: after.rssBytes - before,
+      growth: during - before,
+      remaining: after.rssBytes - before,
     })
   } finally {
     await commits.stop()
@@ -131,6 +134,7 @@ async function runAttack(
   }
 }
 
+/** Returns the milliseconds from each commit to its events on honest streams. */
 async function pushTimes(clients: SubscriberProcess, committed: ReadonlyMap<number, number>): Promise<number[]> {
   return (await clients.take()).flatMap(([value, at]) => {
     const committedAt = committed.get(value)
@@ -138,6 +142,7 @@ async function pushTimes(clients: SubscriberProcess, committed: ReadonlyMap<numb
   })
 }
 
+/** Runs the attackers for the duration of an attack, and samples honest clients and memory. */
 async function attackAndMeasure(
   { seconds, addresses: maxAddresses }: StreamsOptions,
   attack: StreamAttack,
@@ -169,29 +174,31 @@ async function attackAndMeasure(
   return { samples, statuses, during: during.rssBytes }
 }
 
-interface Outcome {
+interface StreamAttackOutcome {
   readonly samples: LatencySamples
   readonly statuses: ReadonlyMap<string, number>
   readonly pushes: readonly number[]
-  readonly grown: number
-  readonly left: number
+  /** Increase of memory during the attack, and what remains of it afterwards, in bytes. */
+  readonly growth: number
+  readonly remaining: number
 }
 
-function resultOf(limits: StreamLimits, { samples, statuses, pushes, grown, left }: Outcome) {
+/** Compares the measurements of an attack with the limits. */
+function toAttackResult(limits: StreamLimits, { samples, statuses, pushes, growth, remaining }: StreamAttackOutcome) {
   const values = {
     health: Math.max(...samples.health),
     snapshots: quantile(samples.snapshots, 0.99),
     pushes: quantile(pushes, 0.99),
-    memory: grown,
+    memory: growth,
   }
   const units = { health: 1, snapshots: 1, pushes: 1, memory: 1e6 }
-  const ended = (Object.keys(values) as (keyof StreamLimits)[]).filter((name) => !(values[name] <= limits[name]))
+  const exceeded = (Object.keys(values) as (keyof StreamLimits)[]).filter((name) => !(values[name] <= limits[name]))
   const counts = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ')
   const formatMeasurement = (name: keyof StreamLimits): string => (values[name] / units[name]).toFixed(0)
   return {
-    measurements: `health ${formatMeasurement('health')} ms, snapshots p99 ${formatMeasurement('snapshots')} ms, ${pushes.length} pushes p99 ${formatMeasurement('pushes')} ms, +${formatMeasurement('memory')} MB, afterwards +${(left / 1e6).toFixed(0)} MB (${counts})`,
+    measurements: `health ${formatMeasurement('health')} ms, snapshots p99 ${formatMeasurement('snapshots')} ms, ${pushes.length} pushes p99 ${formatMeasurement('pushes')} ms, +${formatMeasurement('memory')} MB, afterwards +${(remaining / 1e6).toFixed(0)} MB (${counts})`,
     violations: [
-      ...ended.map((name) => `${name} ${formatMeasurement(name)}, more than ${limits[name] / units[name]}`),
+      ...exceeded.map((name) => `${name} ${formatMeasurement(name)}, limit ${limits[name] / units[name]}`),
       ...(samples.failed > 0 ? [`${samples.failed} honest requests failed`] : []),
     ],
   }

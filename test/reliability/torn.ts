@@ -9,57 +9,58 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 const readers = 8
 const strategyId = 'numbered'
-/** Marked with each number; the quiet vaults are marked with every fifth, in the same order. */
+/** Vault that is marked with each number; the rare vaults are marked with every fifth, after it. */
 const frequentVault = vaultA
 const rareVaults = [vaultB, `0x${'c3'.repeat(20)}`]
 const rareEvery = 5
-/** After a mark with such a number, a ledger row is written. */
+/** A mark with a multiple of this number is followed by a ledger row. */
 const rowEvery = 10
 const start = midnight + 1_000
-/** Of the busy vault: were few facts committed meanwhile, the answers would show nothing. */
+/** Minimum number of states of the frequent vault that readers must have seen, so that the run proves something. */
 const minStates = 20
 
 /**
- * Pause between two marks of the busy vault, by engine. PGlite takes some 20 ms for a transaction, in the thread that
- * answers: marks that come faster leave time for one answer between two commits.
+ * Interval between two marks of the frequent vault, by engine. PGlite needs some 20 ms for a transaction, in the thread that
+ * serves responses: with a shorter interval, only one response would fit between two commits.
  */
 export const markIntervalMilliseconds = { postgresql: 10, pglite: 100 } as const
 
 interface TornOptions {
   readonly homes: Homes
-  /** Of each kind of cache: on and off. */
-  readonly answers: number
-  /** Pause between two marks of the busy vault. */
+  /** Number of responses, with the response cache and without it. */
+  readonly responses: number
+  /** Interval between two marks of the frequent vault. */
   readonly markIntervalMilliseconds: number
   readonly reportProgress: ReportProgress
 }
 
 /**
- * Reads vaults while they are marked again and again. Each mark carries one number in value, time, range, rewards
- * and fees, so that an answer which mixes two committed states shows two numbers.
+ * Reads vaults while they are marked continuously. Each mark has one number in value, time, range, rewards and fees, so that
+ * a response that mixes two committed states (a torn read) shows two numbers.
  */
 export async function torn({ reportProgress, ...options }: TornOptions): Promise<ProgramResult> {
   const measurements: Record<string, number> = {}
   const violations: string[] = []
   for (const cacheMegabytes of ['64', '0']) {
-    const cached = cacheMegabytes === '0' ? 'not cached' : 'cached'
+    const cached = cacheMegabytes === '0' ? 'uncached' : 'cached'
     const totals = await readWhileMarked(options, cacheMegabytes, (count) =>
-      reportProgress(`${cached}: ${count} answers`),
+      reportProgress(`${cached}: ${count} responses`),
     )
     Object.assign(measurements, {
-      [`answers, ${cached}`]: totals.answers,
-      [`of them torn, ${cached}`]: totals.torn,
-      [`of them of a status that contradicts inRange, ${cached}`]: totals.contradictions,
-      [`states that one vault was told in, ${cached}`]: totals.states,
-      [`answers repeated in a snapshot, ${cached}`]: totals.repeated,
+      [`responses, ${cached}`]: totals.responses,
+      [`torn responses, ${cached}`]: totals.torn,
+      [`responses whose status contradicts inRange, ${cached}`]: totals.contradictions,
+      [`states of the frequent vault, ${cached}`]: totals.states,
+      [`responses repeated in a snapshot, ${cached}`]: totals.repeated,
     })
     violations.push(...totals.violations.map((violation) => `${violation}, ${cached}`))
   }
   return { measurements, violations }
 }
 
+/** Counts of all readers. */
 interface TornTotals {
-  answers: number
+  responses: number
   torn: number
   contradictions: number
   states: number
@@ -67,8 +68,9 @@ interface TornTotals {
   readonly violations: string[]
 }
 
+/** Reads from a gateway while the vaults are marked, until there are enough responses. */
 async function readWhileMarked(
-  { homes, answers, markIntervalMilliseconds }: Omit<TornOptions, 'reportProgress'>,
+  { homes, responses, markIntervalMilliseconds }: Omit<TornOptions, 'reportProgress'>,
   cacheMegabytes: string,
   reportProgress: (count: number) => void,
 ): Promise<TornTotals> {
@@ -77,13 +79,13 @@ async function readWhileMarked(
   await apply(database, initialFacts())
   await database.close()
   const gateway = await startGateway(['--feed', '-'], { ...home.env, CACHE_MEGABYTES: cacheMegabytes })
-  const totals: TornTotals = { answers: 0, torn: 0, contradictions: 0, states: 0, repeated: 0, violations: [] }
+  const totals: TornTotals = { responses: 0, torn: 0, contradictions: 0, states: 0, repeated: 0, violations: [] }
   const seen = new Set<number>()
   const client = createClient(gateway.port, readers)
   const stop = { isOver: false }
   const marking = markRepeatedly(gateway, markIntervalMilliseconds, stop)
   const read = async (reader: number): Promise<void> => {
-    for (let index = reader; totals.answers < answers || seen.size < minStates; index++) {
+    for (let index = reader; totals.responses < responses || seen.size < minStates; index++) {
       const { name, request } = namedRequests[index % namedRequests.length] as NamedRequest
       const { status, body } = await client.send(request)
       const vaults = status === 200 ? findVaults(JSON.parse(body)) : []
@@ -92,27 +94,27 @@ async function readWhileMarked(
           ? [`${status}: ${body}`]
           : [...vaults.flatMap(vaultStateViolations), ...listStateViolations(vaults)]
       for (const vault of vaults) if (isFrequentVault(vault)) seen.add(vault.updatedAt)
-      totals.answers++
+      totals.responses++
       if (violations.length > 0) {
         totals.torn++
         totals.violations.push(`${name}: ${violations.join('; ')}`)
       }
       if (vaults.some(hasContradictoryStatus)) totals.contradictions++
-      if (totals.answers % 500 === 0) reportProgress(totals.answers)
+      if (totals.responses % 500 === 0) reportProgress(totals.responses)
     }
   }
   try {
     await Promise.all(Array.from({ length: readers }, (_, reader) => read(reader)))
     totals.repeated = await repeatedExecutions(client)
   } catch (error) {
-    totals.violations.push(`An answer did not come: ${(error as Error).message}`)
+    totals.violations.push(`no response: ${(error as Error).message}`)
   } finally {
     stop.isOver = true
     client.close()
   }
   const { status, signal, ...outcome } = await gateway.stop()
   await marking
-  if (status !== 0) totals.violations.push(`The gateway ended with ${String(status ?? signal)}`)
+  if (status !== 0) totals.violations.push(`The gateway exited with ${String(status ?? signal)}`)
   totals.violations.push(...errorLogLines({ status, signal, ...outcome }).map((line) => `The gateway logged ${line}`))
   return Object.assign(totals, { states: seen.size })
 }
@@ -125,7 +127,7 @@ function initialFacts(): FactInput[] {
   ]
 }
 
-/** The facts that one number makes of a vault: its mark, and seldom a ledger row. */
+/** Returns the facts of a vault for one number: a mark, and for some numbers a ledger row. */
 function numberedFacts(vault: string, number: number): FactInput[] {
   const ts = start + number
   const text = String(number + 1_000)
@@ -151,7 +153,7 @@ function isInRange(number: number): boolean {
   return number % 2 === 0
 }
 
-/** Writes the next number's facts in a line each, no faster than the gateway takes them. */
+/** Writes the facts of one number after another to the gateway's standard input, no faster than it reads them. */
 async function markRepeatedly(
   { input }: GatewayProcess,
   markIntervalMilliseconds: number,
@@ -161,12 +163,13 @@ async function markRepeatedly(
     const facts = [frequentVault, ...(number % rareEvery === 0 ? rareVaults : [])].flatMap((vault) =>
       numberedFacts(vault, number),
     )
-    // An error means that the gateway has ended.
+    // An error means that the gateway has exited.
     await new Promise((resolve) => input.write(feedText(facts), resolve))
     await wait(markIntervalMilliseconds)
   }
 }
 
+/** A vault in a response of REST (`vault`) or GraphQL (`address`). */
 interface NumberedVault {
   readonly vault?: string
   readonly address?: string
@@ -189,7 +192,7 @@ interface NumberedVault {
   readonly events?: { readonly nodes: readonly { readonly ts: number }[] }
 }
 
-/** Where what is told of one vault is of two states, or breaks an invariant. */
+/** Returns the parts of a vault that belong to different states, and violated invariants. */
 function vaultStateViolations(vault: NumberedVault): string[] {
   const number = vault.updatedAt - start
   const [position] = vault.positions
@@ -209,17 +212,19 @@ function vaultStateViolations(vault: NumberedVault): string[] {
   const since = row === undefined ? 0 : vault.updatedAt - row.ts
   const isSuspended = vault.status.toLowerCase() === 'suspended'
   return [
-    ...differing.map(([name, each]) => `${name} is of ${each} beside ${number}`),
-    ...(since < 0 || since > rowEvery ? [`the newest row is of ${number - since} beside ${number}`] : []),
-    ...(isSuspended === (vault.suspension !== null) ? [] : [`${vault.status} beside the suspension of another state`]),
-    ...(hasContradictoryStatus(vault) ? [`${vault.status} beside inRange ${String(position?.inRange)}`] : []),
+    ...differing.map(([name, each]) => `${name} has number ${each}, the vault ${number}`),
+    ...(since < 0 || since > rowEvery ? [`the newest row has number ${number - since}, the vault ${number}`] : []),
+    ...(isSuspended === (vault.suspension !== null) ? [] : [`status ${vault.status} contradicts suspension`]),
+    ...(hasContradictoryStatus(vault)
+      ? [`status ${vault.status} contradicts inRange ${String(position?.inRange)}`]
+      : []),
     ...(toMicroUsd(vault.netUsd) ===
     toMicroUsd(vault.valueUsd) + toMicroUsd(vault.capitalOutUsd) - toMicroUsd(vault.capitalInUsd)
       ? []
       : [`netUsd is ${vault.netUsd}`]),
     ...(toMicroUsd(vault.strategyDeltaUsd) + toMicroUsd(vault.marketDeltaUsd) === toMicroUsd(vault.netUsd)
       ? []
-      : [`strategyDeltaUsd and marketDeltaUsd don't sum to netUsd`]),
+      : [`strategyDeltaUsd and marketDeltaUsd do not sum to netUsd`]),
   ]
 }
 
@@ -228,7 +233,10 @@ function hasContradictoryStatus({ status, positions }: NumberedVault): boolean {
   return !['suspended', expected].includes(status.toLowerCase())
 }
 
-/** Where vaults of one answer are of two states: the quiet ones have the newest number of theirs, or come right after. */
+/**
+ * Returns the vaults of one response that belong to different states. A rare vault has the newest of its numbers, or the
+ * one before if its mark follows that of the frequent vault.
+ */
 function listStateViolations(vaults: readonly NumberedVault[]): string[] {
   const first = vaults.find(isFrequentVault)
   if (first === undefined) return []
@@ -236,9 +244,10 @@ function listStateViolations(vaults: readonly NumberedVault[]): string[] {
   const newest = number - (number % rareEvery)
   const allowed = number % rareEvery === 0 ? [newest, Math.max(0, newest - rareEvery)] : [newest]
   return vaults.flatMap((vault) => {
-    const position = vault.updatedAt - start
-    if (isFrequentVault(vault)) return position === number ? [] : [`one vault is of ${number} and of ${position}`]
-    return allowed.includes(position) ? [] : [`a quiet vault is of ${position} beside ${number}`]
+    const vaultNumber = vault.updatedAt - start
+    if (isFrequentVault(vault))
+      return vaultNumber === number ? [] : [`the frequent vault has numbers ${number}, ${vaultNumber}`]
+    return allowed.includes(vaultNumber) ? [] : [`a rare vault has number ${vaultNumber}, the frequent one ${number}`]
   })
 }
 
@@ -246,7 +255,7 @@ function isFrequentVault({ vault, address }: NumberedVault): boolean {
   return (vault ?? address)?.toLowerCase() === frequentVault
 }
 
-/** Micro-dollars of an amount that is small enough for a float. */
+/** Converts an amount to micro-dollars; exact for amounts small enough for a double. */
 function toMicroUsd(usd: number): number {
   return Math.round(usd * 1e6)
 }
@@ -293,13 +302,14 @@ const namedRequests: readonly NamedRequest[] = [
   },
 ]
 
-/** All vaults of an answer, however deep. */
+/** Returns all vaults in a response, at any depth. */
 function findVaults(data: unknown): NumberedVault[] {
   if (typeof data !== 'object' || data === null) return []
   if ('valueUsd' in data && 'positions' in data) return [data as NumberedVault]
   return Object.values(data).flatMap(findVaults)
 }
 
+/** Returns the number of operations that were repeated in a snapshot, by /metrics. */
 async function repeatedExecutions(client: Client): Promise<number> {
   const { body } = await client.send({ method: 'GET', target: '/metrics' })
   return Number(/^vault_gateway_answers_repeated_total(?:\{[^}]*\})? (\d+)$/m.exec(body)?.[1] ?? 0)

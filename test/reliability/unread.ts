@@ -9,18 +9,18 @@ import { createStreamWorld } from './streams/world.ts'
 interface UnreadOptions {
   readonly homes: Homes
   readonly clients: number
-  /** Bytes of memory that they may take together. */
+  /** Maximum increase of memory. */
   readonly maxBytes: number
   readonly reportProgress: ReportProgress
 }
 
 const streamsPerAddress = 20
 const commitMilliseconds = 500
-/** Time in which the gateway closes clients that do not read: their buffers fill, then come a grace time and a heartbeat. */
+/** Time until all streams are closed: buffers fill, then the grace period and a heartbeat pass. */
 const maxSeconds = 300
 const ledgerRows = 0
 
-/** Opens streams of many vaults, which all change, and never reads them. */
+/** Opens streams of many vaults, which all change, without reading them; checks that the gateway closes them, and its memory. */
 export async function unread({ homes, clients, maxBytes, reportProgress }: UnreadOptions): Promise<ProgramResult> {
   const home = await homes.create()
   const database = await home.open()
@@ -48,19 +48,19 @@ export async function unread({ homes, clients, maxBytes, reportProgress }: Unrea
       await Promise.all([commit(), wait(commitMilliseconds)])
       maxBytesSeen = Math.max(maxBytesSeen, (await gateway.read()).rssBytes)
       closed = await closedStreams(gateway.port, 'slow')
-      reportProgress(`${closed} closed, ${Math.round((maxBytesSeen - base.rssBytes) / 1e6)} MB over base`)
+      reportProgress(`${closed} closed, ${Math.round((maxBytesSeen - base.rssBytes) / 1e6)} MB above the base`)
     }
-    const grown = maxBytesSeen - base.rssBytes
+    const growth = maxBytesSeen - base.rssBytes
     return {
       measurements: {
         'clients that never read': clients,
-        'closed and counted': closed,
-        'seconds until then': Math.round((performance.now() - startedAt) / 1000),
-        'memory over base at most, MB': Math.round(grown / 1e6),
+        'closed streams, by /metrics': closed,
+        'seconds until all were closed': Math.round((performance.now() - startedAt) / 1000),
+        'maximum memory above the base, MB': Math.round(growth / 1e6),
       },
       violations: [
-        ...(closed === clients ? [] : [`${clients - closed} were not closed`]),
-        ...(grown <= maxBytes ? [] : [`memory grew by ${Math.round(grown / 1e6)} MB`]),
+        ...(closed === clients ? [] : [`${clients - closed} streams were not closed`]),
+        ...(growth <= maxBytes ? [] : [`memory grew by ${Math.round(growth / 1e6)} MB`]),
       ],
     }
   } finally {
@@ -70,7 +70,7 @@ export async function unread({ homes, clients, maxBytes, reportProgress }: Unrea
   }
 }
 
-/** Lets clients that read do the same: memory of compiled code and of the database's rows does not count. */
+/** Runs the same streams with clients that read, so that memory of compiled code and of cached rows does not count. */
 async function warmUp(port: number, oldest: string, vaultList: string, commit: () => Promise<unknown>): Promise<void> {
   const options = { port, localAddress: '127.0.0.1', vaults: [], oldest, ended: Promise.resolve(), statuses: new Map() }
   const client = createStreamAttacker(options)
@@ -82,6 +82,7 @@ async function warmUp(port: number, oldest: string, vaultList: string, commit: (
   await wait(1_000)
 }
 
+/** Returns the number of streams closed for a reason, by /metrics. */
 async function closedStreams(port: number, reason: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   const samples = parseMetrics(text).get('vault_gateway_live_streams_closed_total')?.samples ?? []

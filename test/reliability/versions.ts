@@ -11,40 +11,43 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 
 const readers = 8
 const markMilliseconds = 10
-/** Its marks carry one number, as value and as time: the number of a version is told by its newest fact. */
+/** Vault whose marks have consecutive numbers as value and as time, so that data times identify versions. */
 const countedVault = addressOf(1)
-/** Vaults that readers ask for, which exist from the beginning to the end. */
+/** Vault that does not change. */
 const unchangedVault = addressOf(2)
 
 interface VersionsOptions {
   readonly homes: Homes
-  readonly answers: number
+  /** Number of responses. */
+  readonly responses: number
   readonly workers: number
   readonly reportProgress: ReportProgress
 }
 
-/** Versions and content of one answer. */
+/** Version and content of a response. */
 interface VersionedResponse {
   readonly version: string
+  /** Data-Time: the time of the newest fact in the version. */
   readonly newestTs: number
-  /** The number in its content; null where it has none, being of what stands still. */
+  /** Value of the counted vault in the content; null for responses without it. */
   readonly number: number | null
 }
 
-/** Counts over all readers. */
+/** Responses and counts of all readers. */
 interface ReaderTotals {
   readonly checked: VersionedResponse[]
   readonly violations: string[]
-  /** The newest version that any of them was told. */
+  /** Newest data version that any reader has received. */
   newest: string
   notModified: number
-  /** How many of those told a later version than the answer whose content still stands. */
+  /** Number of 304 responses with a newer version than the cached response that they confirm. */
   notModifiedNewer: number
 }
 
+/** A request, with a function that finds the number in its response. */
 interface CheckedRequest {
   readonly request: HttpRequest
-  /** The number in a body of a 200. */
+  /** Returns the value of the counted vault in a body with status 200. */
   readonly numberFrom: (body: never) => number | null
 }
 
@@ -53,7 +56,7 @@ const document = `{ _meta { version } vault(address: "${countedVault}") { valueU
 const aliased = `{ counted: vault(address: "${countedVault}") { valueUsd } vaults(first: 5) { nodes { address valueUsd } } }`
 const json = { 'content-type': 'application/json' }
 
-type CountedData = { data: { vault: { valueUsd: number }; countedVault: { valueUsd: number } } }
+type CountedData = { data: { vault: { valueUsd: number }; counted: { valueUsd: number } } }
 
 const checkedRequests: readonly CheckedRequest[] = [
   {
@@ -62,7 +65,7 @@ const checkedRequests: readonly CheckedRequest[] = [
   },
   {
     request: { method: 'GET', target: `/graphql?query=${encodeURIComponent(aliased)}` },
-    numberFrom: ({ data }: CountedData) => data.countedVault.valueUsd,
+    numberFrom: ({ data }: CountedData) => data.counted.valueUsd,
   },
   {
     request: { method: 'POST', target: '/graphql', headers: json, body: JSON.stringify({ query: document }) },
@@ -71,11 +74,10 @@ const checkedRequests: readonly CheckedRequest[] = [
 ]
 
 /**
- * Asks a gateway beside a feed: the version that an answer tells is not newer than its content, versions never go back on
- * a connection, what is kept and what the client has is told the newest one, and a version that one was told is waited for
- * by all.
+ * Reads from a gateway that follows a feed, and checks data versions: the version of a response is not newer than its
+ * content, versions never decrease on a connection, a 304 carries the newest version, and Min-Data-Version is honoured.
  */
-export async function versions({ homes, answers, workers, reportProgress }: VersionsOptions): Promise<ProgramResult> {
+export async function versions({ homes, responses, workers, reportProgress }: VersionsOptions): Promise<ProgramResult> {
   const home = await homes.create()
   const databaseBefore = await home.open()
   await apply(databaseBefore, [
@@ -92,7 +94,7 @@ export async function versions({ homes, answers, workers, reportProgress }: Vers
     ...(workers > 1 && { WORKERS: String(workers) }),
   })
   const totals: ReaderTotals = { checked: [], violations: [], newest: '', notModified: 0, notModifiedNewer: 0 }
-  const isStopped = (): boolean => totals.checked.length >= answers || totals.violations.length > 0
+  const isStopped = (): boolean => totals.checked.length >= responses || totals.violations.length > 0
   const writing = writeNumbers(feed, isStopped)
   await Promise.all(
     Array.from({ length: readers }, (_, index) => read(gateway.port, index, totals, isStopped, reportProgress)),
@@ -101,19 +103,20 @@ export async function versions({ homes, answers, workers, reportProgress }: Vers
   const outcome = await gateway.stop()
   const violations = [...totals.violations, ...errorLogLines(outcome).map((line) => `The gateway logged ${line}`)]
   const databaseAfter = await home.open()
-  const rows = await databaseAfter.query<LoggedCommit>({ name: 'commits_of_show', text: commitLogSql }, [])
+  const rows = await databaseAfter.query<LoggedCommit>({ name: 'commits_of_versions', text: commitLogSql }, [])
   await databaseAfter.close()
   violations.push(...commitLogViolations(totals.checked, rows))
-  if (totals.notModifiedNewer === 0) violations.push('No 304 told a later version than the answer that still stands')
+  if (totals.notModifiedNewer === 0) violations.push('No 304 had a newer version than the cached response')
   const measurements = {
-    answers: totals.checked.length,
-    'marks, and commits of them': `${marks}, ${rows.length}`,
-    'answers 304, and those that told a later version': `${totals.notModified}, ${totals.notModifiedNewer}`,
-    'wrong answers': violations.length,
+    responses: totals.checked.length,
+    'marks, and their commits': `${marks}, ${rows.length}`,
+    'responses 304, and those with a newer version': `${totals.notModified}, ${totals.notModifiedNewer}`,
+    'wrong responses': violations.length,
   }
   return { measurements, violations }
 }
 
+/** Appends marks of the counted vault to the feed until stopped; returns the last number. */
 async function writeNumbers(feed: string, isStopped: () => boolean): Promise<number> {
   let number = 1
   while (!isStopped()) {
@@ -124,7 +127,7 @@ async function writeNumbers(feed: string, isStopped: () => boolean): Promise<num
   return number
 }
 
-/** One connection, asked for one thing at a time. */
+/** Sends requests one after another on one connection, and checks the versions of the responses. */
 async function read(
   port: number,
   readerIndex: number,
@@ -141,7 +144,7 @@ async function read(
       request: { method: 'GET', target: snapshotOf(unchangedVault) },
       numberFrom: () => null,
     }
-    // What another reader was told may not be heard of yet by this one's process.
+    // A version that another reader received may not have reached the worker of this connection.
     const minVersion = index % 5 === 0 ? totals.newest : ''
     const headers = {
       ...request.headers,
@@ -153,9 +156,9 @@ async function read(
     if (typeof checked === 'string') totals.violations.push(`${request.target} ${checked}`)
     else {
       const seq = seqOf(checked.version)
-      if (seq < lastSeq) totals.violations.push(`A connection was told version ${seq} after ${lastSeq}`)
+      if (seq < lastSeq) totals.violations.push(`version ${seq} after ${lastSeq} on one connection`)
       if (minVersion !== '' && seq < seqOf(minVersion))
-        totals.violations.push(`Version ${minVersion} was asked for, and ${checked.version} came`)
+        totals.violations.push(`version ${checked.version}, demanded ${minVersion}`)
       lastSeq = seq
       if (totals.newest === '' || seq > seqOf(totals.newest)) totals.newest = checked.version
       if (response.status === 304) totals.notModified++
@@ -163,25 +166,27 @@ async function read(
       if (selected === undefined && response.status === 200) cached = { etag: String(response.headers['etag']), seq }
       totals.checked.push(checked)
     }
-    if (totals.checked.length % 1_000 === 0) reportProgress(`${totals.checked.length} answers`)
+    if (totals.checked.length % 1_000 === 0) reportProgress(`${totals.checked.length} responses`)
   }
   client.close()
 }
 
-/** Parses an answer; returns its errors where it contradicts itself. */
+/** Parses a response; returns an error message if it is incomplete or contradicts itself. */
 function parseResponse(
   { status, headers, body }: TimedResponse,
   numberFrom: CheckedRequest['numberFrom'],
 ): VersionedResponse | string {
   const [version, time, age] = ['data-version', 'data-time', 'data-age'].map((name) => headers[name])
-  if (status !== 200 && status !== 304) return `is ${status}: ${body.slice(0, 200)}`
-  if (typeof version !== 'string' || typeof time !== 'string' || typeof age !== 'string') return 'tells no version'
+  if (status !== 200 && status !== 304) return `status ${status}: ${body.slice(0, 200)}`
+  if (typeof version !== 'string' || typeof time !== 'string' || typeof age !== 'string')
+    return 'lacks a version header'
   const content = status === 304 ? null : (JSON.parse(body) as { data?: { _meta?: { version: string } } })
   const inBody = content?.data?._meta?.version
-  if (inBody !== undefined && inBody !== version) return `tells ${inBody} in its body, and ${version} beside it`
+  if (inBody !== undefined && inBody !== version) return `has version ${inBody} in its body, ${version} in its header`
   return { version, newestTs: Number(time), number: content === null ? null : numberFrom(content as never) }
 }
 
+/** A row of the commit log. */
 interface LoggedCommit {
   readonly version: string
   readonly newestTs: number
@@ -189,17 +194,17 @@ interface LoggedCommit {
 
 const commitLogSql = 'select version, newest_ts::float8 as "newestTs" from commit_log order by seq'
 
-/** Disagreements with the commit log: the number of a version is that of its newest fact. */
+/** Compares responses with the commit log: content must not be older than the newest fact of the version. */
 function commitLogViolations(checked: readonly VersionedResponse[], rows: readonly LoggedCommit[]): string[] {
   const newestTsByVersion = new Map(rows.map(({ version, newestTs }) => [version, newestTs]))
   const committed = new Set(rows.map(({ newestTs }) => newestTs - midnight))
   return checked.flatMap(({ version, newestTs, number }) => {
     const newest = newestTsByVersion.get(version)
-    if (newest === undefined) return [`Version ${version} is none of the log`]
-    if (newest !== newestTs) return [`Version ${version} is of ${newest}, and ${newestTs} was told`]
+    if (newest === undefined) return [`version ${version} is not in the commit log`]
+    if (newest !== newestTs) return [`version ${version} has data time ${newest}, response ${newestTs}`]
     if (number === null) return []
     if (number < newest - midnight)
-      return [`Content ${number} is older than version ${version}, of ${newest - midnight}`]
-    return committed.has(number) ? [] : [`Content ${number} was never committed`]
+      return [`content ${number} is older than version ${version}, whose number is ${newest - midnight}`]
+    return committed.has(number) ? [] : [`content ${number} was never committed`]
   })
 }

@@ -1,43 +1,47 @@
 import { connect, type Socket } from 'node:net'
 
-/** A stream that an attacker has asked for. */
+/** A stream that an attacker has requested. */
 export interface AttackStream {
-  /** Resolves when the request was written. */
+  /** Resolves when the request has been written. */
   readonly sent: Promise<void>
-  /** Resolves with the first bytes of the response, or the end. */
+  /** Resolves at the first bytes of the response, or when the connection closes. */
   readonly received: Promise<void>
   readonly ended: Promise<void>
   cut(): void
 }
 
 interface StreamOptions {
+  /** Whether the response is read. */
   readonly isReading: boolean
   readonly lastEventId?: string
 }
 
-/** A client of one address. */
+/** An attacker with one address. */
 export interface StreamAttacker {
   readonly vaults: readonly string[]
-  /** The data version of the first commit. */
+  /** Data version of the first commit. */
   readonly oldest: string
-  /** Resolves when the time of the attack is over. */
+  /** Resolves when the attack ends. */
   readonly ended: Promise<void>
   get(path: string, options: StreamOptions): AttackStream
   post(query: string, options: StreamOptions): AttackStream
+  /** Writes raw bytes on a new connection. */
   raw(text: string): AttackStream
   close(): void
 }
 
+/** Options of an attacker. */
 export interface StreamAttackerOptions {
   readonly port: number
   readonly localAddress: string
   readonly vaults: readonly string[]
   readonly oldest: string
   readonly ended: Promise<void>
-  /** Counts the responses by status. */
+  /** Numbers of responses by status, which are incremented. */
   readonly statuses: Map<string, number>
 }
 
+/** Creates an attacker. */
 export function createStreamAttacker({ port, localAddress, statuses, ...rest }: StreamAttackerOptions): StreamAttacker {
   const sockets = new Set<Socket>()
 

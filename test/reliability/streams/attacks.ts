@@ -1,18 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { StreamAttacker } from './attacker.ts'
 
-/** An attack by streams. */
+/** A kind of attack by streams. */
 export interface StreamAttack {
   readonly name: string
-  /** Carried out by each attacker again and again until the time is over. */
+  /** Run by each attacker repeatedly until the attack ends. */
   readonly run: (attacker: StreamAttacker) => Promise<void>
   /** Whether the gateway may refuse honest clients meanwhile: all places are taken. */
   readonly takesAll?: boolean
 }
 
-/** Streams of one address: one more than it may have. */
+/** One more stream than an address may have. */
 const streamsOfAddress = 21
 
+/** Opens streams over REST, and keeps them open. */
 const hold = (path: (attacker: StreamAttacker, at: number) => string, isReading = true): StreamAttack['run'] => {
   return async (attacker) => {
     for (let at = 0; at < streamsOfAddress; at++) attacker.get(path(attacker, at), { isReading })
@@ -20,6 +21,7 @@ const hold = (path: (attacker: StreamAttacker, at: number) => string, isReading 
   }
 }
 
+/** Opens GraphQL subscriptions, and keeps them open. */
 const subscribe = (query: (attacker: StreamAttacker, at: number) => string, isReading = true): StreamAttack['run'] => {
   return async (attacker) => {
     for (let at = 0; at < streamsOfAddress; at++) attacker.post(query(attacker, at), { isReading })
@@ -31,23 +33,25 @@ const listOf = ({ vaults }: StreamAttacker, at: number): string =>
   Array.from({ length: 100 }, (_, index) => vaults[(index + at) % vaults.length]).join()
 
 let count = 0
-/** A name that no document has had. */
+/** Returns a unique name, so that no cache contains the document. */
 const unique = (): string => `a${++count}`
 
-/** As much as one subscription may cost. */
+/** Returns a subscription with the maximum cost. */
 const expensiveSubscription = ({ vaults }: StreamAttacker, at: number): string =>
   `subscription ${unique()} { vault(address: "${vaults[at % vaults.length] ?? ''}") { equity(points: 300) { ts valueUsd netUsd } events(first: 50) { nodes { txHash type } } } }`
 
+/** Returns a subscription to ledger rows with all fields of a row and some of its vault. */
 const rowSubscription = (after: string): string =>
   `subscription ${unique()} { ledger(after: "${after}") { cursor event { txHash logIndex block ts type amountUsd positionId reason } vault { address owner status valueUsd netUsd strategy { name } } } }`
 
-/** Frames of 50 KB, as large as one subscription may cost, in a document that no other stream has. */
+/** Returns a unique subscription with the maximum cost, whose events have 50 KB. */
 const largeRowSubscription = (after: string): string =>
   `subscription ${unique()} { ledger(after: "${after}") { cursor vault { equity(points: 340) { ts valueUsd capitalInUsd capitalOutUsd netUsd changeUsd strategyDeltaUsd marketDeltaUsd } } } }`
 
-/** More than Node keeps of a body that is not read. */
+/** More than node:http buffers of a body that is not read. */
 const bodyBytes = 200_000
 
+/** All attacks, in the order in which they run. */
 export const streamAttacks: readonly StreamAttack[] = [
   { name: 'streams of one vault', run: hold(({ vaults }) => `/live/vaults?vault=${vaults[0] ?? ''}`) },
   { name: 'streams of 100 vaults', run: hold((attacker, at) => `/live/vaults?vault=${listOf(attacker, at)}`) },
@@ -63,17 +67,17 @@ export const streamAttacks: readonly StreamAttack[] = [
     },
   },
   {
-    name: 'opened and left at once',
+    name: 'streams abandoned at once',
     run: async (attacker) => {
       const stream = attacker.get(`/live/vaults?vault=${listOf(attacker, ++count)}`, { isReading: true })
       await Promise.race([stream.sent.then(() => wait(2)), attacker.ended])
       stream.cut()
     },
   },
-  { name: 'costly subscriptions', run: subscribe(expensiveSubscription) },
-  { name: 'costly subscriptions, unread', run: subscribe(expensiveSubscription, false) },
+  { name: 'expensive subscriptions', run: subscribe(expensiveSubscription) },
+  { name: 'expensive subscriptions, unread', run: subscribe(expensiveSubscription, false) },
   {
-    name: 'costly subscriptions, opened and left',
+    name: 'expensive subscriptions, abandoned at once',
     run: async (attacker) => {
       const stream = attacker.post(expensiveSubscription(attacker, ++count), { isReading: true })
       await Promise.race([stream.sent.then(() => wait(2)), attacker.ended])
@@ -89,7 +93,7 @@ export const streamAttacks: readonly StreamAttack[] = [
     },
   },
   {
-    name: 'rows from far back',
+    name: 'rows since the first commit',
     run: async (attacker) => {
       const stream = attacker.get('/live/events', { isReading: true, lastEventId: attacker.oldest })
       await Promise.race([stream.ended, attacker.ended, wait(1_000)])
@@ -97,7 +101,7 @@ export const streamAttacks: readonly StreamAttack[] = [
     },
   },
   {
-    name: 'rows from far back, 21 streams',
+    name: 'rows since the first commit, 21 streams',
     run: async (attacker) => {
       const streams = Array.from({ length: streamsOfAddress }, () =>
         attacker.get('/live/events', { isReading: true, lastEventId: attacker.oldest }),
@@ -106,17 +110,17 @@ export const streamAttacks: readonly StreamAttack[] = [
       for (const stream of streams) stream.cut()
     },
   },
-  { name: 'subscriptions to rows from far back', run: subscribe(({ oldest }) => rowSubscription(oldest)) },
+  { name: 'subscriptions to rows since the first commit', run: subscribe(({ oldest }) => rowSubscription(oldest)) },
   {
-    name: 'subscriptions to rows from far back, unread',
+    name: 'subscriptions to rows since the first commit, unread',
     run: subscribe(({ oldest }) => rowSubscription(oldest), false),
   },
   {
-    name: 'subscriptions to rows with large frames, each of its own',
+    name: 'subscriptions to large rows, all different',
     run: subscribe(({ oldest }) => largeRowSubscription(oldest)),
   },
   {
-    name: 'streams with bodies that do not end',
+    name: 'streams with endless bodies',
     run: async (attacker) => {
       const path = `/live/vaults?vault=${attacker.vaults[0] ?? ''}`
       const body = 'x'.repeat(bodyBytes)
@@ -126,7 +130,7 @@ export const streamAttacks: readonly StreamAttack[] = [
     },
   },
   {
-    name: 'ids of no history',
+    name: 'unknown event ids',
     run: async (attacker) => {
       const stream = attacker.get('/live/events', { isReading: true, lastEventId: `${++count}.${count}` })
       await Promise.race([stream.received, attacker.ended])
@@ -144,7 +148,7 @@ export const streamAttacks: readonly StreamAttack[] = [
     },
   },
   {
-    name: 'half of a request',
+    name: 'incomplete requests',
     run: async (attacker) => {
       for (let at = 0; at < streamsOfAddress; at++) attacker.raw('GET /live/events HTTP/1.1\r\nhost: x\r\naccept:')
       await attacker.ended

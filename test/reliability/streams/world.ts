@@ -3,23 +3,26 @@ import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 
 const vaults = Array.from({ length: 150 }, (_, index) => addressOf(index + 1))
-/** Vaults that attackers follow too, and those of honest clients alone. */
+/** Vaults that attackers follow, and vaults that only honest clients follow. */
 const attacked = vaults.slice(0, 130)
 const honest = vaults.slice(130)
 
-/** A world that changes under streams. */
+/** Data that changes while streams follow it. */
 export interface StreamWorld {
   /** Vaults that attackers follow. */
   readonly vaults: readonly string[]
   /** Vaults that honest clients follow. */
   readonly honest: readonly string[]
-  /** The data version of the first commit. */
+  /** Data version of the first commit. */
   readonly oldest: string
-  /** Writes one commit; returns the value of each honest vault that it marks. */
+  /** Commits a mark of each vault and ledger rows; returns the value in USD of the marks, which is unique. */
   commit(): Promise<number>
 }
 
-/** @param ledgerRows rows that are there before */
+/**
+ * Creates the vaults.
+ * @param ledgerRows number of ledger rows
+ */
 export async function createStreamWorld(database: Database, ledgerRows: number): Promise<StreamWorld> {
   let ts = midnight
   await apply(database, [strategy('one'), ...vaults.flatMap((vault) => [opened(vault, 'one', ++ts)])])
