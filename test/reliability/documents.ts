@@ -25,7 +25,10 @@ const maxLevels = 7
 const name = fc.constantFrom('a', 'b', 'ofVault', '_1', '__x', 'onion')
 const directive = fc.constantFrom('@skip(if: false)', '@include(if: true)', '@skip(if: $no)', '@unknown', '@include')
 
-/** Documents that the schema gives: nested, aliased, in fragments; most of them valid, some with something wrong. */
+/**
+ * Generates GraphQL documents from the schema, with nested selections, aliases and fragments; most are valid.
+ * @param knownVaults addresses of vaults that exist
+ */
 export function documentsFor(knownVaults: readonly string[]): Text {
   const { selection } = createWriter(knownVaults)
   const query = selection(schema.getQueryType() as GraphQLObjectType, maxLevels)
@@ -45,7 +48,7 @@ export function documentsFor(knownVaults: readonly string[]): Text {
   )
 }
 
-/** Texts that are costly to read or to check, up to the bounds and beyond. */
+/** Generates documents that are expensive to parse or validate, up to the limits and beyond. */
 const expensiveDocuments: Text = fc
   .tuple(
     fc.constantFrom('{ strategies { id } }', '{ __typename }', '{ a: __typename }', 'id ', '{', '[', '"""', '"\\u{1}'),
@@ -55,12 +58,13 @@ const expensiveDocuments: Text = fc
   .map(([repeated, prefix, count]) => prefix + repeated.repeat(count))
 
 interface Writer {
+  /** Generates selection sets of a type. @param levels maximum depth */
   selection(type: ObjectOrInterface, levels: number): Text
 }
 
 type ObjectOrInterface = GraphQLObjectType | GraphQLInterfaceType
 
-/** Writes what may stand in a document; each part is made once for each type and level. */
+/** Creates generators of selections; each is created once for a type and depth. */
 function createWriter(knownVaults: readonly string[]): Writer {
   const selections = new Map<string, Text>()
 
@@ -145,7 +149,7 @@ function createWriter(knownVaults: readonly string[]): Writer {
     stringValues,
   )
 
-  /** Types whose fields may be asked for in a fragment on a type: of an interface, those that implement it, else its own. */
+  /** Returns the types of inline fragments within a type: the implementations of an interface, or the interfaces of an object. */
   function typeConditions(type: ObjectOrInterface, levels: number): readonly ObjectOrInterface[] {
     if (levels <= 1) return []
     return isInterfaceType(type) ? schema.getPossibleTypes(type) : type.getInterfaces()
@@ -170,11 +174,12 @@ const anyHash = fc
   .string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 })
   .map((digits) => `0x${digits}`)
 
-/** A text once in so many times, else none. */
+/** Generates a text with the probability 1/count, otherwise an empty text. */
 function oneIn(text: Text, count: number): Text {
   return fc.oneof({ weight: 1, arbitrary: text }, { weight: count - 1, arbitrary: fc.constant('') })
 }
 
+/** Generates a text, and an empty text once in 21 times. */
 function usually(text: Text): Text {
   return fc.oneof({ weight: 20, arbitrary: text }, { weight: 1, arbitrary: fc.constant('') })
 }
@@ -183,7 +188,7 @@ function quoted(text: string): string {
   return JSON.stringify(text)
 }
 
-/** A number as it is, and anything else as a string, so that the rest of the document can still be read. */
+/** Formats a number as a literal, and other text as a string, so that the document can be parsed. */
 function numberOrString(text: string): string {
   return /^-?\d+(\.\d+)?$/.test(text) ? text : quoted(text)
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { anyText } from './arbitraries.ts'
 
-/** Malformed or nearly malformed HTTP: bytes as they are sent, in Latin-1. */
+/** Generates malformed and borderline HTTP requests, as Latin-1 text of their bytes. */
 export function malformedHttp(target: string): fc.Arbitrary<string> {
   const line = `GET ${target} HTTP/1.1`
   const host = 'Host: x'

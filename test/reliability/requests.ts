@@ -12,7 +12,10 @@ const methods = mostlyValid(
   fc.constantFrom('OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY', 'get'),
 )
 
-/** Requests that are HTTP: to the paths, to GraphQL and to elsewhere, with anything that a client can be made to send. */
+/**
+ * Generates HTTP requests to REST paths, GraphQL and other paths, with valid and invalid parameters, headers and bodies.
+ * @param knownVaults addresses of vaults that exist
+ */
 export function requestsFor(knownVaults: readonly string[]): fc.Arbitrary<HttpRequest> {
   const toPaths = fc.oneof(...routes.map((route) => targetOf(route, knownVaults)))
   const elsewhere = fc.oneof(
@@ -39,6 +42,7 @@ export function requestsFor(knownVaults: readonly string[]): fc.Arbitrary<HttpRe
   )
 }
 
+/** Generates targets of a route: its path with an address, and query parameters. */
 function targetOf({ path, queryParameters }: Route, knownVaults: readonly string[]): Text {
   const address = vaultAddresses(knownVaults).chain((text) =>
     fc.constantFrom(text, percentEncoded(text), encodeURIComponent(text.toWellFormed())),
@@ -88,12 +92,12 @@ const cursors = fc
   )
   .map((text) => Buffer.from(text).toString('base64url'))
 
-/** Each byte as its escape: another spelling of the same. */
+/** Percent-encodes every byte. */
 function percentEncoded(text: string): string {
   return Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
-/** Characters that a client can send on the request line: no blanks, nothing beyond Latin-1. */
+/** Percent-encodes the characters that node:http does not send in a target: blanks, and those beyond Latin-1. */
 function escapeTarget(target: string): string {
   return target.replace(/[^\u0021-\u00ff]/g, (character) => encodeURIComponent(character.toWellFormed()))
 }
@@ -142,7 +146,7 @@ function headers(): fc.Arbitrary<Record<string, string>> {
 
 const operationNames = fc.constantFrom<unknown>(undefined, undefined, null, 'a', 'b', 'Snapshot', '', 7)
 
-/** GraphQL over HTTP: the schema's documents and the paths' own, whole and mutilated, by every way of sending them. */
+/** Generates GraphQL requests with generated documents and those of REST paths, intact and corrupted, by POST and GET. */
 function graphqlRequests(documents: Text, knownVaults: readonly string[]): fc.Arbitrary<HttpRequest> {
   const variables = fc.oneof(
     fc.record({
@@ -215,7 +219,7 @@ const types = fc.constantFrom(
   '',
 )
 
-/** Bodies that are not what a client would send. */
+/** Generates invalid bodies: batches, truncated JSON, forms, and random bytes. */
 function invalidBodies(graphqlParameters: fc.Arbitrary<object>): fc.Arbitrary<string | Buffer> {
   return fc.oneof(
     fc.array(graphqlParameters, { maxLength: 3 }).map((all) => JSON.stringify(all)),
@@ -238,17 +242,17 @@ function invalidBodies(graphqlParameters: fc.Arbitrary<object>): fc.Arbitrary<st
   )
 }
 
-/** Corruptions of a text. */
+/** Generates functions that corrupt a text. */
 const corruptions: fc.Arbitrary<(text: string) => string> = fc
   .tuple(
-    fc.constantFrom('cut', 'lose', 'repeat', 'insert', 'swap'),
+    fc.constantFrom('truncate', 'delete', 'repeat', 'insert', 'rotate'),
     fc.double({ min: 0, max: 1, noNaN: true }),
     anyText,
   )
   .map(([corruption, share, text]) => (graphqlParameters: string) => {
     const at = Math.floor(share * graphqlParameters.length)
-    if (corruption === 'cut') return graphqlParameters.slice(0, at)
-    if (corruption === 'lose') return graphqlParameters.slice(0, at) + graphqlParameters.slice(at + 3)
+    if (corruption === 'truncate') return graphqlParameters.slice(0, at)
+    if (corruption === 'delete') return graphqlParameters.slice(0, at) + graphqlParameters.slice(at + 3)
     if (corruption === 'repeat') return graphqlParameters.slice(0, at) + graphqlParameters.slice(Math.max(0, at - 9))
     if (corruption === 'insert') return graphqlParameters.slice(0, at) + text + graphqlParameters.slice(at)
     return graphqlParameters.slice(at) + graphqlParameters.slice(0, at)

@@ -100,9 +100,9 @@ async function attackGateway(options: AttackOptions, attack: Attack, isAlone: bo
   } finally {
     honestClients.close()
     await gateway.kill()
-    const failures = errorLogLines(await gateway.ended)
-    if (failures.length > 0)
-      options.reportProgress(`log of the gateway: ${failures.slice(0, 3).join(' | ').slice(0, 500)}`)
+    const logLines = errorLogLines(await gateway.ended)
+    if (logLines.length > 0)
+      options.reportProgress(`log of the gateway: ${logLines.slice(0, 3).join(' | ').slice(0, 500)}`)
   }
 }
 

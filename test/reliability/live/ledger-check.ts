@@ -43,15 +43,15 @@ function segmentViolations(
   versions: ReadonlySet<string>,
   isLast: boolean,
 ): string[] {
-  const kept = rows.filter(({ id }) => versions.has(versionOf(id)))
-  const isPrefix = kept.every((row, index) => row === rows[index])
+  const committed = rows.filter(({ id }) => versions.has(versionOf(id)))
+  const isPrefix = committed.every((row, index) => row === rows[index])
   const expected = versions.has(versionOf(start)) ? committedRows.filter((row) => isAfter(row, start)) : []
-  const wrong = kept.findIndex(({ id, row }, at) => row !== expected[at]?.row || id !== idOf(expected[at]))
-  const missing = isLast ? expected.length - kept.length : 0
+  const wrong = committed.findIndex(({ id, row }, at) => row !== expected[at]?.row || id !== idOf(expected[at]))
+  const missing = isLast ? expected.length - committed.length : 0
   const unordered = rows.findIndex(({ id }, at) => at > 0 && !isLater(id, rows[at - 1]?.id ?? ''))
   return [
     ...(isPrefix ? [] : [`after ${start}, committed rows follow lost ones`]),
-    ...(wrong < 0 ? [] : [`after ${start}, row ${wrong + 1} is ${kept[wrong]?.id}, not ${idOf(expected[wrong])}`]),
+    ...(wrong < 0 ? [] : [`after ${start}, row ${wrong + 1} is ${committed[wrong]?.id}, not ${idOf(expected[wrong])}`]),
     ...(missing > 0 ? [`after ${start}, ${missing} rows of ${expected.length} are missing`] : []),
     ...(unordered < 0 ? [] : [`after ${start}, ${rows[unordered]?.id} is out of order`]),
     ...(isLast || !versions.has(versionOf(end)) ? [] : [`a reset at ${end}, whose commit was not lost`]),
