@@ -10,6 +10,14 @@ export interface HttpRequest {
   readonly body?: string | Buffer
 }
 
+/** Headers of a GraphQL request. */
+export const graphqlHeaders = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
+
+/** Returns a POST request with a GraphQL query. */
+export function graphqlRequest(query: string, variables?: Readonly<Record<string, unknown>>): HttpRequest {
+  return { method: 'POST', target: '/graphql', headers: graphqlHeaders, body: JSON.stringify({ query, variables }) }
+}
+
 /** A decompressed response, with the time from sending the request to the end of the body. */
 export interface TimedResponse {
   readonly status: number

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { seqOf } from '../../src/domain/identity/data-version.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
-import { type Client, createClient, type HttpRequest, type TimedResponse } from './client.ts'
+import { type Client, createClient, graphqlRequest, type HttpRequest, type TimedResponse } from './client.ts'
 import type { CommitWatcher } from './commit-watcher.ts'
 import { FeedHistory, type VaultResponse } from './feed-history.ts'
+import { pickRandom } from './readers.ts'
 
 const pauseMilliseconds = 10
 const fields = 'valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt'
@@ -215,12 +216,7 @@ const requests: readonly ((
 ) => readonly [request: HttpRequest, vaultFrom: (body: never) => VaultResponse])[] = [
   (vault) => [{ method: 'GET', target: `/vault/${vault}/snapshot` }, (body: VaultResponse) => body],
   (vault) => [
-    {
-      method: 'POST',
-      target: '/graphql',
-      headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json' },
-      body: JSON.stringify({ query: `{ vault(address: "${vault}") { ${fields} events(first: 2) { nodes { ts } } } }` }),
-    },
+    graphqlRequest(`{ vault(address: "${vault}") { ${fields} events(first: 2) { nodes { ts } } } }`),
     ({ data }: { data: { vault: VaultResponse } }) => data.vault,
   ],
 ]
@@ -228,8 +224,4 @@ const requests: readonly ((
 function errorCode({ body }: TimedResponse): string {
   const problem = JSON.parse(body) as { type?: string; errors?: { extensions?: { code?: string } }[] }
   return problem.errors?.[0]?.extensions?.code ?? problem.type ?? 'without a code'
-}
-
-function pickRandom<Item>(items: readonly Item[]): Item {
-  return items[Math.floor(Math.random() * items.length)] as Item
 }

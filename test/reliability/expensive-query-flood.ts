@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Environment } from '../support/process.ts'
 import { type HonestClients, type LatencySamples, startHonestClients } from './attacks/honest-clients.ts'
 import type { AttackLimits } from './attacks/run.ts'
-import { type Client, createClient, type TimedResponse } from './client.ts'
+import { type Client, createClient, graphqlRequest, type TimedResponse } from './client.ts'
 import { expensiveQueries, type ExpensiveQuery } from './expensive-queries.ts'
 import { type GatewayProcess, startGateway } from './gateway.ts'
 import { type ProgramResult, quantile, type ReportProgress } from './program-result.ts'
@@ -77,6 +77,7 @@ export async function floodWithExpensiveQueries(options: FloodOptions): Promise<
   }
 }
 
+/** Makes the comment of each query unique. */
 let documentCount = 0
 
 /** Returns the response, or one with status 0 if the request fails. */
@@ -87,15 +88,10 @@ async function responseOrFailure(pending: Promise<TimedResponse>): Promise<Timed
 
 /** Sends a query with a unique comment, so that the operation cache misses. */
 function sendQuery(client: Client, { query, variables }: ExpensiveQuery): Promise<TimedResponse> {
-  const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
-  return client.send({
-    method: 'POST',
-    target: '/graphql',
-    headers,
-    body: JSON.stringify({ query: `${query} # ${++documentCount}`, variables }),
-  })
+  return client.send(graphqlRequest(`${query} # ${++documentCount}`, variables))
 }
 
+/** Measures one query without other load, after a warm-up. */
 async function measureSingleRun(
   gateway: GatewayProcess,
   client: Client,

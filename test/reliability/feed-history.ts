@@ -164,6 +164,6 @@ function rowContent(
 }
 
 /** Converts an amount to micro-dollars; exact for amounts small enough for a double. */
-function toMicroUsd(usd: number | string): number {
+export function toMicroUsd(usd: number | string): number {
   return Math.round(Number(usd) * 1e6)
 }

@@ -6,7 +6,7 @@ import type { Homes } from '../support/home.ts'
 import { rawConnection } from '../support/raw.ts'
 import { apply, midnight } from '../support/world.ts'
 import { type Client, createClient, forEachConcurrently, type HttpRequest, type TimedResponse } from './client.ts'
-import { errorLogLines, type GatewayProcess, type ResourceUsage, startGateway } from './gateway.ts'
+import { errorLogLines, type GatewayProcess, megabytes, type ResourceUsage, startGateway } from './gateway.ts'
 import { malformedHttp } from './malformed-http.ts'
 import type { ProgramResult, ReportProgress } from './program-result.ts'
 import { requestsFor } from './requests.ts'
@@ -92,10 +92,6 @@ async function toResult(
     'process after warm-up and at the end, MB': `${megabytes(usageAfterWarmUp.rssBytes)}, ${megabytes(usageAtEnd.rssBytes)}`,
   }
   return { measurements, violations }
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1)
 }
 
 const knownVaults = [

@@ -68,3 +68,8 @@ export async function startGateway(args: readonly string[], env: Environment): P
 export function errorLogLines({ stderr }: Outcome): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('probe '))
 }
+
+/** Formats a number of bytes in MB (1e6 bytes), with one decimal. */
+export function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1)
+}

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Client, createClient, type HttpRequest, type TimedResponse } from './client.ts'
+import { type Client, createClient, graphqlRequest, type HttpRequest, type TimedResponse } from './client.ts'
 import type { FeedHistory, LedgerRowResponse, PointResponse, SeenStates, VaultResponse } from './feed-history.ts'
 
 const pauseMilliseconds = 10
@@ -127,12 +127,14 @@ const requestMakers: readonly ((vault: string, history: FeedHistory) => CheckedR
   }),
   () => ({ request: get(pickRandom(['/strategies', '/universe', '/universe/pairs'])), violations: listViolations }),
   (vault, history) => ({
-    request: graphql(`{ vault(address: "${vault}") { ${vaultFields} } }`),
+    request: graphqlRequest(`{ vault(address: "${vault}") { ${vaultFields} } }`),
     violations: ({ data: { vault: content } }: { data: { vault: NestedVault | null } }, seen) =>
       content === null ? [] : nestedVaultViolations(history, content, seen),
   }),
   (_, history) => ({
-    request: graphql(`{ vaults(first: 20, orderBy: { field: UPDATED_AT }) { totalCount nodes { ${vaultFields} } } }`),
+    request: graphqlRequest(
+      `{ vaults(first: 20, orderBy: { field: UPDATED_AT }) { totalCount nodes { ${vaultFields} } } }`,
+    ),
     violations: ({ data: { vaults } }: { data: { vaults: { totalCount: number; nodes: NestedVault[] } } }, seen) => [
       ...vaults.nodes.flatMap((content) => nestedVaultViolations(history, content, seen)),
       ...(vaults.totalCount > history.vaults.length ? [`totalCount is ${vaults.totalCount}`] : []),
@@ -153,11 +155,7 @@ function listViolations(list: unknown[]): string[] {
   return list.length > 0 ? [] : ['a list of the catalogue is empty']
 }
 
-function graphql(query: string): HttpRequest {
-  const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
-  return { method: 'POST', target: '/graphql', headers, body: JSON.stringify({ query }) }
-}
-
-function pickRandom<Item>(items: readonly Item[]): Item {
+/** Returns a random item of a list that is not empty. */
+export function pickRandom<Item>(items: readonly Item[]): Item {
   return items[Math.floor(Math.random() * items.length)] as Item
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Route } from '../../src/rest/route.ts'
 import { routes } from '../../src/rest/routes.ts'
 import { anyText, integerTexts, mostlyValid, timestampTexts, vaultAddresses } from './arbitraries.ts'
-import type { HttpRequest } from './client.ts'
+import { graphqlHeaders, type HttpRequest } from './client.ts'
 import { documentsFor } from './documents.ts'
 
 type Text = fc.Arbitrary<string>
@@ -191,8 +191,7 @@ function graphqlRequests(documents: Text, knownVaults: readonly string[]): fc.Ar
 }
 
 function postRequest(body: string | Buffer, headers: Record<string, string>): HttpRequest {
-  const graphql = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
-  return { method: 'POST', target: '/graphql', headers: { ...graphql, ...headers }, body }
+  return { method: 'POST', target: '/graphql', headers: { ...graphqlHeaders, ...headers }, body }
 }
 
 function queryRequest(parameters: object, method: string): HttpRequest {

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.ts'
 import { Decimal } from '../../src/domain/decimal.ts'
 import { exactJson } from '../support/exact-json.ts'
-import type { Client } from './client.ts'
+import { type Client, graphqlRequest } from './client.ts'
 
 /** A vault as served over REST and GraphQL: a line of text for its state, for each point and for each ledger row. */
 interface ServedState {
@@ -69,8 +69,7 @@ async function readOverRest(client: Client, vault: string): Promise<string[]> {
 async function readOverGraphql(client: Client, vault: string): Promise<string[]> {
   const query = `{ vault(address: "${vault}") { ${stateFields.join(' ')} equity(points: ${maxResults.points}) { ${pointFields.join(' ')} }
     events(first: ${maxResults.rows}) { nodes { ${rowFields.join(' ')} } } } }`
-  const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
-  const { body } = await client.send({ method: 'POST', target: '/graphql', headers, body: JSON.stringify({ query }) })
+  const { body } = await client.send(graphqlRequest(query))
   const { data } = exactJson(body) as { data: { vault: Fields & { equity: Fields[]; events: { nodes: Fields[] } } } }
   return stateLines(data.vault, data.vault.equity, data.vault.events.nodes)
 }

@@ -8,7 +8,7 @@ import { apply } from '../support/world.ts'
 import { waitUntilCaughtUp } from './catch-up.ts'
 import { createClient } from './client.ts'
 import { FeedHistory } from './feed-history.ts'
-import { errorLogLines, type GatewayProcess, type ResourceUsage, startGateway } from './gateway.ts'
+import { errorLogLines, type GatewayProcess, megabytes, type ResourceUsage, startGateway } from './gateway.ts'
 import { growingWorld, writeGradually } from './growing-world.ts'
 import { type ProgramResult, quantile, type ReportProgress } from './program-result.ts'
 import { startReaders } from './readers.ts'
@@ -119,8 +119,4 @@ function compareQuarters(usages: readonly ResourceUsage[]): {
       last > maxGrowth * third ? [`The ${kind} grew from ${megabytes(third)} to ${megabytes(last)} MB`] : [],
     ),
   }
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1)
 }

@@ -3,7 +3,8 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { feedText } from '../support/feeds.ts'
 import type { Homes } from '../support/home.ts'
 import { apply, deposit, event, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
-import { type Client, createClient, type HttpRequest } from './client.ts'
+import { type Client, createClient, graphqlRequest, type HttpRequest } from './client.ts'
+import { toMicroUsd } from './feed-history.ts'
 import { errorLogLines, type GatewayProcess, startGateway } from './gateway.ts'
 import type { ProgramResult, ReportProgress } from './program-result.ts'
 
@@ -255,11 +256,6 @@ function isFrequentVault({ vault, address }: NumberedVault): boolean {
   return (vault ?? address)?.toLowerCase() === frequentVault
 }
 
-/** Converts an amount to micro-dollars; exact for amounts small enough for a double. */
-function toMicroUsd(usd: number): number {
-  return Math.round(usd * 1e6)
-}
-
 const stateFields = `address status valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt
   positions { range { lower upper current } inRange pendingRewardsUsd } fees { contributedUsd highWaterUsd }
   suspension { since }`
@@ -270,33 +266,30 @@ interface NamedRequest {
   readonly request: HttpRequest
 }
 
-function graphql(query: string): HttpRequest {
-  const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
-  return { method: 'POST', target: '/graphql', headers, body: JSON.stringify({ query }) }
-}
-
 const namedRequests: readonly NamedRequest[] = [
   { name: 'REST snapshot', request: { method: 'GET', target: `/vault/${frequentVault}/snapshot` } },
   {
     name: 'GraphQL vault',
-    request: graphql(`{ vault(address: "${frequentVault}") { ${stateFields} ${historyFields} strategy { id } } }`),
+    request: graphqlRequest(
+      `{ vault(address: "${frequentVault}") { ${stateFields} ${historyFields} strategy { id } } }`,
+    ),
   },
-  { name: 'GraphQL list', request: graphql(`{ vaults(first: 5) { totalCount nodes { ${stateFields} } } }`) },
+  { name: 'GraphQL list', request: graphqlRequest(`{ vaults(first: 5) { totalCount nodes { ${stateFields} } } }`) },
   {
     name: 'GraphQL strategy with its vaults',
-    request: graphql(
+    request: graphqlRequest(
       `{ strategy(id: "${strategyId}") { id liveApr vaults(first: 5) { nodes { ${stateFields} ${historyFields} } } } }`,
     ),
   },
   {
     name: 'GraphQL objects by their ids',
-    request: graphql(
+    request: graphqlRequest(
       `{ nodes(ids: ["${frequentVault}", "${strategyId}"]) { ... on Vault { ${stateFields} ${historyFields} } ... on Strategy { vaults { nodes { ${stateFields} } } } } }`,
     ),
   },
   {
     name: 'GraphQL aliases',
-    request: graphql(
+    request: graphqlRequest(
       `{ a: vault(address: "${frequentVault}") { ${stateFields} } b: strategies { vaults { nodes { ${stateFields} } } } }`,
     ),
   },

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createClient, type HttpRequest } from '../client.ts'
+import { createClient, graphqlHeaders, type HttpRequest } from '../client.ts'
 
 /** Addresses of the vaults that attacks read. */
 export interface AttackTarget {
@@ -83,7 +83,8 @@ export function createAttacker(options: AttackerOptions): { attacker: Attacker; 
     ended: new Promise((resolve) => endSignal.addEventListener('abort', () => resolve(), { once: true })),
     send,
     get: (path, headers = {}) => send({ method: 'GET', target: path, headers }),
-    graphql: (body) => send({ method: 'POST', target: '/graphql', headers: jsonHeaders, body: JSON.stringify(body) }),
+    graphql: (body) =>
+      send({ method: 'POST', target: '/graphql', headers: graphqlHeaders, body: JSON.stringify(body) }),
     async open(readsResponses) {
       const socket = connect({ port, host: '127.0.0.1', localAddress })
       sockets.add(socket)
@@ -101,8 +102,6 @@ export function createAttacker(options: AttackerOptions): { attacker: Attacker; 
   }
   return { attacker, close }
 }
-
-export const jsonHeaders = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
 
 function writeBytes(socket: Socket, bytes: string | Buffer): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
-import { type AttackConnection, type Attacker, type GraphqlBody, jsonHeaders, pause } from './attacker.ts'
+import { graphqlHeaders } from '../client.ts'
+import { type AttackConnection, type Attacker, type GraphqlBody, pause } from './attacker.ts'
 import {
   errorsDocument,
   fragmentsDocument,
@@ -102,7 +103,7 @@ const coercion: readonly Attack[] = [
       const nestedText = (open: string, close: string): string => open.repeat(10_000) + close.repeat(10_000)
       for (const status of [nestedText('[', ']'), `${'{"status":'.repeat(5_000)}1${'}'.repeat(5_000)}`]) {
         const body = `{"query":${JSON.stringify(vaultsWhere)},"variables":{"where":{"status":${status}}}}`
-        await attacker.send({ method: 'POST', target: '/graphql', headers: jsonHeaders, body })
+        await attacker.send({ method: 'POST', target: '/graphql', headers: graphqlHeaders, body })
       }
     },
   },
@@ -115,7 +116,7 @@ const coercion: readonly Attack[] = [
       const values = [`{"after":"${digits}","first":1}`, `{"after":null,"first":${digits}}`, `{"first":1.5e308}`]
       for (const variables of values) {
         const body = `{"query":${JSON.stringify(query)},"variables":${variables}}`
-        await attacker.send({ method: 'POST', target: '/graphql', headers: jsonHeaders, body })
+        await attacker.send({ method: 'POST', target: '/graphql', headers: graphqlHeaders, body })
       }
     },
   },
@@ -133,7 +134,7 @@ const coercion: readonly Attack[] = [
     run: async (attacker) => {
       const query = 'subscription { ledger { type } }'
       const body = JSON.stringify({ query, variables: unknownKeys(bodyBytes - 300) })
-      const headers = { ...jsonHeaders, accept: 'text/event-stream' }
+      const headers = { ...graphqlHeaders, accept: 'text/event-stream' }
       await attacker.send({ method: 'POST', target: '/graphql', headers, body })
     },
   },
@@ -225,7 +226,7 @@ const operationNames: readonly Attack[] = [
     run: ({ get }) =>
       get(
         `/graphql?query=${encodeURIComponent('query A { strategies { id } } query B { universe { screenedAt } }')}&operationName=${uniqueName()}${'x'.repeat(7_000)}`,
-        { accept: jsonHeaders.accept },
+        { accept: graphqlHeaders.accept },
       ),
   },
 ]
@@ -453,7 +454,7 @@ const argumentVariations: readonly Attack[] = [
       attacker.send({
         method: 'POST',
         target: `/graphql?${uniqueName()}`,
-        headers: { ...jsonHeaders, accept: `application/json;x="${uniqueName()}${'x'.repeat(900)}"` },
+        headers: { ...graphqlHeaders, accept: `application/json;x="${uniqueName()}${'x'.repeat(900)}"` },
         body: JSON.stringify({ query: '{ strategies { id } }' }),
       }),
   },
@@ -464,7 +465,7 @@ const argumentVariations: readonly Attack[] = [
       attacker.send({
         method: 'POST',
         target: `/graphql?${uniqueName()}`,
-        headers: { ...jsonHeaders, accept: `${'a/b,'.repeat(3_500)}a/b` },
+        headers: { ...graphqlHeaders, accept: `${'a/b,'.repeat(3_500)}a/b` },
         body: JSON.stringify({ query: '{ strategies { id } }' }),
       }),
   },
@@ -572,7 +573,7 @@ const refusals: readonly Attack[] = [
     run: async ({ get, target }) => {
       await get(`/vault/${target.ledger}/events?${repeat(2_000, (at) => `a${at}`, '&')}`)
       await get(`/vault/${target.ledger}/events?${repeat(1_300, () => 'limit', '&')}`)
-      await get(`/graphql?query=x${repeat(1_300, () => 'limit', '&')}`, { accept: jsonHeaders.accept })
+      await get(`/graphql?query=x${repeat(1_300, () => 'limit', '&')}`, { accept: graphqlHeaders.accept })
     },
   },
   {

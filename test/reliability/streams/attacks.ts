@@ -6,8 +6,6 @@ export interface StreamAttack {
   readonly name: string
   /** Run by each attacker repeatedly until the attack ends. */
   readonly run: (attacker: StreamAttacker) => Promise<void>
-  /** Whether the gateway may refuse honest clients meanwhile: all places are taken. */
-  readonly takesAll?: boolean
 }
 
 /** One more stream than an address may have. */
