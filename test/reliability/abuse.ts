@@ -26,7 +26,9 @@ export interface AbuseOptions {
   readonly reportProgress: ReportProgress
 }
 
-/** Sends the most expensive queries within the limits, then runs attacks, and measures honest clients at the same time. */
+/**
+ * Sends the most expensive queries within the limits, then runs attacks, and measures honest clients at the same time.
+ */
 export async function abuse(options: AbuseOptions): Promise<ProgramResult> {
   const {
     homes,

@@ -9,6 +9,7 @@ import { pickRandom } from './readers.ts'
 const pauseMilliseconds = 10
 const fields = 'valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt'
 
+/** Options of the clients; `count` is the number of clients. */
 interface ClusterReadersOptions {
   readonly ports: readonly number[]
   readonly facts: readonly FactInput[]
@@ -45,7 +46,10 @@ interface ClientState {
   dataTime: number
 }
 
-/** Starts clients that read from random gateways, and demand the newest data version they have received from any of them. */
+/**
+ * Starts clients that read from random gateways, and demand the newest data version they have received from any of
+ * them.
+ */
 export function startClusterReaders({ ports, facts, count, commitWatcher }: ClusterReadersOptions): ClusterReaders {
   const history = new FeedHistory(facts)
   const times = factTimes(facts)
@@ -183,6 +187,7 @@ interface VersionHeaders extends ClientState {
   readonly ageSeconds: number
 }
 
+/** Returns the version headers of a response; null if they are missing. */
 function versionHeadersOf({ headers }: TimedResponse): VersionHeaders | null {
   const [version, time, age] = ['data-version', 'data-time', 'data-age'].map((name) => headers[name])
   if (typeof version !== 'string' || age === undefined) return null
@@ -221,6 +226,7 @@ const requests: readonly ((
   ],
 ]
 
+/** Returns the GraphQL error code, or the problem type, of a response. */
 function errorCode({ body }: TimedResponse): string {
   const problem = JSON.parse(body) as { type?: string; errors?: { extensions?: { code?: string } }[] }
   return problem.errors?.[0]?.extensions?.code ?? problem.type ?? 'without a code'

@@ -17,6 +17,7 @@ const timeoutSeconds = 300
 /** A PostgreSQL session reports its statistics up to 10 s after its last statement. */
 const statisticsMilliseconds = 12_000
 
+/** Options of the program `cluster-reads`. */
 interface ClusterReadsOptions {
   /** Requests for each number of gateways. */
   readonly requests: number
@@ -30,14 +31,15 @@ interface CpuTime {
   readonly leader: number
 }
 
+/** CPU time and duration of the requests to a number of gateways. */
 interface ReadMeasurement extends CpuTime {
   readonly gatewayCount: number
   readonly wallSeconds: number
 }
 
 /**
- * Sends uncached requests to 1, 2 and 3 gateways of a cluster, and measures the CPU time per request on the gateways, the
- * standbys that they read from, and the leader.
+ * Sends uncached requests to 1, 2 and 3 gateways of a cluster, and measures the CPU time per request on the gateways,
+ * the standbys that they read from, and the leader.
  */
 export async function clusterReads({ requests, reportProgress }: ClusterReadsOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'cluster-feed-'))
@@ -69,6 +71,7 @@ export async function clusterReads({ requests, reportProgress }: ClusterReadsOpt
   }
 }
 
+/** Sends requests to some of the gateways, and measures CPU time and duration. */
 async function measure(running: Cluster, gateways: number, requests: number): Promise<ReadMeasurement> {
   const clients = running.gatewayPorts.slice(0, gateways).map((port) => createClient(port, connections))
   const before = await readCpuTime(running)
@@ -93,6 +96,7 @@ async function measure(running: Cluster, gateways: number, requests: number): Pr
   }
 }
 
+/** Sends one request for a snapshot or a series; throws if the status is not 200. */
 async function sendRead(client: Client, number: number): Promise<void> {
   const vault = failoverVaults[number % failoverVaults.length] ?? ''
   const target = number % 2 === 0 ? `/vault/${vault}/snapshot` : `/vault/${vault}/equity?points=${50 + (number % 50)}`
@@ -100,6 +104,7 @@ async function sendRead(client: Client, number: number): Promise<void> {
   if (status !== 200) throw new Error(`${target}: status ${status} ${body}`)
 }
 
+/** Reads the CPU time that all processes have used until now. */
 async function readCpuTime(running: Cluster): Promise<CpuTime> {
   const leader = await running.leader()
   const servers = await Promise.all(memberNames.map((member) => running.serverId(member)))

@@ -7,8 +7,8 @@ import { ignoreProgress } from './program-result.ts'
 
 const homes = prepareHomes()
 
-// CI does not install Patroni, since starting and failing over a cluster takes too long. There, failover.test.ts, live.test.ts
-// and replicas.test.ts promote standbys with pg_promote().
+// CI does not install Patroni, since starting and failing over a cluster takes too long. There, failover.test.ts,
+// live.test.ts and replicas.test.ts promote standbys with pg_promote().
 test.skipIf(postgresUrl === undefined || noCluster !== null)(
   `killing the leader of a cluster while a feed is applied loses nothing, and no client receives older data${noCluster === null ? '' : ` (${noCluster})`}`,
   async () => {

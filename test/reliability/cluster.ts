@@ -22,6 +22,7 @@ const timeoutSeconds = 300
 /** Time for HAProxy, the connection pools of the gateways and the standbys to connect to a new leader. */
 const reconnectSeconds = 5
 
+/** Options of the program `cluster`. */
 interface ClusterProgramOptions {
   readonly homes: Homes
   readonly points: number
@@ -40,8 +41,8 @@ interface LeaderLoss {
 }
 
 /**
- * Repeatedly kills, crashes or switches over the leader of a cluster, while a gateway applies a feed and clients read from
- * three gateways; checks the responses, then compares the database with that of an undisturbed ingest.
+ * Repeatedly kills, crashes or switches over the leader of a cluster, while a gateway applies a feed and clients read
+ * from three gateways; checks the responses, then compares the database with that of an undisturbed ingest.
  */
 export async function cluster({
   homes,
@@ -100,6 +101,7 @@ export async function cluster({
   }
 }
 
+/** Splits facts into a number of chunks of equal size. */
 function chunksOf(facts: readonly FactInput[], count: number): FactInput[][] {
   const size = Math.ceil(facts.length / count)
   return Array.from({ length: count }, (_, chunk) => facts.slice(chunk * size, (chunk + 1) * size))
@@ -175,6 +177,7 @@ async function missingMetrics({ metricsPorts }: Cluster): Promise<string[]> {
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1)
 
+/** Creates the measurements, and checks that 503 was returned only without a leader. */
 function toResult(
   facts: number,
   leaderLosses: readonly LeaderLoss[],

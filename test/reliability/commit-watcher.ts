@@ -3,7 +3,9 @@ import pg from 'pg'
 
 const pauseMilliseconds = 50
 
-/** Times at which commits appeared on the primary server, by polling it; times are milliseconds of performance.now(). */
+/**
+ * Times at which commits appeared on the primary server, by polling it; times are milliseconds of performance.now().
+ */
 export interface CommitWatcher {
   /** Number of the newest commit seen. */
   readonly newestSeq: number

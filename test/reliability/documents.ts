@@ -149,7 +149,10 @@ function createWriter(knownVaults: readonly string[]): Writer {
     stringValues,
   )
 
-  /** Returns the types of inline fragments within a type: the implementations of an interface, or the interfaces of an object. */
+  /**
+   * Returns the types of inline fragments within a type: the implementations of an interface, or the interfaces of an
+   * object.
+   */
   function typeConditions(type: ObjectOrInterface, levels: number): readonly ObjectOrInterface[] {
     if (levels <= 1) return []
     return isInterfaceType(type) ? schema.getPossibleTypes(type) : type.getInterfaces()

@@ -21,6 +21,7 @@ const persistedQuery = { version: 1, sha256Hash: createHash('sha256').update(que
 /** Interval between two marks. */
 const markMilliseconds = 50
 
+/** Options of the program `edge`. */
 interface EdgeOptions {
   readonly homes: Homes
   readonly vaults: number
@@ -223,7 +224,10 @@ function createLoad(
   let count = 0
   let slowest = 0
 
-  /** The response time of the gateway adds to the age, since nginx counts freshness from the arrival of the response. */
+  /**
+   * Adds a violation if a response was older than permitted. The response time of the gateway is added to the limit,
+   * since nginx counts freshness from the arrival of a response.
+   */
   function checkAges(): void {
     if (oldest > edgeSeconds + slowest) violations.push(`a response was ${oldest.toFixed(2)} s old`)
   }

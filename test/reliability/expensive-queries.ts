@@ -101,6 +101,7 @@ const manyOwners: ExpensiveQuery = {
   variables: { a: owners(1), b: owners(2), c: owners(3) },
 }
 
+/** Returns valid addresses, as many as a filter may have. */
 function owners(seed: number): string[] {
   return Array.from({ length: maxFilterValues }, (_, at) =>
     toAddress(`0x${(seed * maxFilterValues + at).toString(16).padStart(40, 'abcdef')}`),
@@ -120,6 +121,7 @@ function largestDocument(toDocument: Shape): string {
   return toDocument(accepted)
 }
 
+/** Tells whether the gateway would execute a document, by its size and cost. */
 function isWithinLimits(query: string): boolean {
   const prepared = new OperationCache(schema, defaultQueryLimits).prepare(query)
   const operation = prepared.select(null)

@@ -10,6 +10,7 @@ import { type ProgramResult, quantile, type ReportProgress } from './program-res
 /** Concurrent connections that send expensive queries. */
 const attackerCount = 32
 
+/** Options of a flood of expensive queries. */
 export interface FloodOptions {
   readonly env: Environment
   /** Addresses of vaults with long series, and of others, whose snapshots honest clients request. */
@@ -138,6 +139,7 @@ async function runFlood(
   return { expensive: completed, honest }
 }
 
+/** Compares the response times of honest clients with the limits, and checks the statuses of the expensive queries. */
 function floodViolations({ expensive, honest }: FloodRun, limits: FloodOptions['limits']): string[] {
   const expensiveMilliseconds = expensive.map(({ milliseconds }) => milliseconds)
   const p99 = quantile(honest.snapshots, 0.99)

@@ -20,6 +20,7 @@ const waitsMessage = /The feed waits, and goes on by itself/
 const feedInputs = ['file', 'followed', 'stdin'] as const
 type FeedInput = (typeof feedInputs)[number]
 
+/** Options of the program `failover`. */
 interface FailoverOptions {
   readonly failovers: number
   readonly points: number
@@ -29,8 +30,8 @@ interface FailoverOptions {
 }
 
 /**
- * Repeatedly kills the primary server during an ingest, and promotes a standby that lacks the newest batches; every third
- * time, kills the ingest too. At the end of the feed, compares the tables with those of an undisturbed ingest.
+ * Repeatedly kills the primary server during an ingest, and promotes a standby that lacks the newest batches; every
+ * third time, kills the ingest too. At the end of the feed, compares the tables with those of an undisturbed ingest.
  */
 export async function failover(options: FailoverOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'failover-'))
@@ -79,6 +80,7 @@ async function runWithoutFailovers(servers: ReplicatedServers, feed: string): Pr
   return dumpOf(url)
 }
 
+/** Creates a database with the schema, and returns its URL. */
 async function migratedDatabase(servers: ReplicatedServers): Promise<string> {
   const url = await servers.createDatabase()
   await (await openAt(url)).close()
@@ -200,6 +202,7 @@ async function waitForEnd(
   return status === 0 ? [] : [`${feedInput}: the run exited with status ${String(status)}: ${stderr}`]
 }
 
+/** Returns all rows of the read model. */
 async function dumpOf(url: string): Promise<Dump> {
   const database = await openAt(url)
   try {

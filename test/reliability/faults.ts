@@ -26,6 +26,7 @@ const timeoutSeconds = 30
 /** Deadline of the gateway, with tolerance for a busy machine. */
 const maxResponseMilliseconds = 12_000
 
+/** Options of the program `faults`. */
 interface FaultsOptions {
   readonly faults: number
   /** Duration of `frozen`; more than the deadline of the gateway tests that too. */
@@ -36,8 +37,8 @@ interface FaultsOptions {
 }
 
 /**
- * Stops and restarts PostgreSQL repeatedly, while a gateway follows a feed, an ingest applies another, and readers check
- * each response against the feeds.
+ * Stops and restarts PostgreSQL repeatedly, while a gateway follows a feed, an ingest applies another, and readers
+ * check each response against the feeds.
  */
 export async function faults(options: FaultsOptions): Promise<ProgramResult> {
   const server = await startOwnPostgreSql()
@@ -165,7 +166,9 @@ async function waitForReadyStatus(port: number, status: number): Promise<boolean
   }
 }
 
-/** Deletes the positions of feeds: the catalogue was applied under the name of standard input, which the ingest uses. */
+/**
+ * Deletes the positions of feeds: the catalogue was applied under the name of standard input, which the ingest uses.
+ */
 async function deleteFeedPositions(home: Home): Promise<void> {
   const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
   await client.connect()
@@ -202,6 +205,7 @@ async function applyTo(home: Home, facts: readonly FactInput[]): Promise<void> {
   await database.close()
 }
 
+/** Returns all rows of the read model. */
 async function dumpOf(home: Home): Promise<Dump> {
   const database = await home.open()
   try {

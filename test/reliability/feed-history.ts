@@ -27,6 +27,7 @@ export interface LedgerRowResponse {
 /** Index of the newest state of each vault that a reader has received; later responses must not be older. */
 export type SeenStates = Map<string, number>
 
+/** Value and capital of a vault in micro-dollars, at a time. */
 interface State {
   ts: number
   value: number
@@ -34,6 +35,7 @@ interface State {
   capitalOut: number
 }
 
+/** Keys of all states and points of a vault in their order, and its ledger rows by transaction hash and log index. */
 interface VaultHistory {
   readonly states: string[]
   readonly points: Set<string>

@@ -24,6 +24,7 @@ const minRequestsForHeapCheck = 20_000
 const maxGrowth = 1.2
 const maxDescriptionLength = 1_000
 
+/** Options of the program `fuzz`. */
 interface FuzzOptions {
   readonly homes: Homes
   readonly requests: number
@@ -62,6 +63,7 @@ async function loadGraphiqlPage(port: number): Promise<void> {
   if (status !== 200) throw new Error(`GraphiQL's page: status ${status}`)
 }
 
+/** Stops the gateway, and checks its heap, log and exit status. */
 async function toResult(
   session: FuzzSession,
   gateway: GatewayProcess,

@@ -10,6 +10,7 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 /** Fractional part of the golden ratio: its multiples modulo 1 are evenly spread over a run, from any offset. */
 const goldenRatioStep = 0.618034
 
+/** Options of the program `kill`. */
 interface KillOptions {
   readonly homes: Homes
   /** Path of a feed; by default, copies of the demo world are used. */
@@ -23,8 +24,8 @@ interface KillOptions {
 }
 
 /**
- * Kills an ingest with SIGKILL at different times of its run, restarts it, and compares the database at the end of the feed
- * with that of an undisturbed run.
+ * Kills an ingest with SIGKILL at different times of its run, restarts it, and compares the database at the end of the
+ * feed with that of an undisturbed run.
  */
 export async function kill({
   homes,
@@ -69,6 +70,7 @@ async function writeDemoFeed(folder: string): Promise<string> {
   return feed
 }
 
+/** Runs an ingest without kills; returns its rows and its duration. */
 async function runUndisturbed(homes: Homes, feed: string): Promise<{ dump: Dump; milliseconds: number }> {
   const home = await homes.create()
   const started = performance.now()
@@ -95,6 +97,7 @@ async function runAndKill(home: Home, args: readonly string[], milliseconds: num
   return signal === 'SIGKILL'
 }
 
+/** Returns all rows of the database. */
 async function dumpOf(home: Home): Promise<Dump> {
   const database = await home.open()
   try {

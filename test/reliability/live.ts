@@ -15,6 +15,7 @@ import { type ReplicatedServers, startReplicatedServers } from './replicated-ser
 
 const vaults = Array.from({ length: 6 }, (_, index) => addressOf(index + 1))
 
+/** Options of the program `live`. */
 interface LiveOptions {
   readonly clients: number
   readonly gatewayKills: number
@@ -30,8 +31,8 @@ const gatewayCount = 2
 const timeoutSeconds = 60
 
 /**
- * Kills gateways and databases while clients follow ledgers and their connections are cut at random; at the end, compares
- * the rows that each client received with the ledger.
+ * Kills gateways and databases while clients follow ledgers and their connections are cut at random; at the end,
+ * compares the rows that each client received with the ledger.
  */
 export async function live(options: LiveOptions): Promise<ProgramResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'live-'))
@@ -193,6 +194,7 @@ async function startFeedWriter(feed: string) {
   }
 }
 
+/** Returns a mark, or an event that becomes a ledger row. */
 function randomFact(ts: number): FactInput {
   const vault = vaults[Math.floor(Math.random() * vaults.length)] ?? ''
   const kind = Math.random()
@@ -209,6 +211,7 @@ const ledgerHistorySql = `select vault.address as vault, lower(type::text) as ty
     join commit_log on split_part(version, '.', 2)::bigint = commit_nonce
   order by seq, place`
 
+/** Reads the ledger rows of all vaults and the commit log. */
 async function readLedgerHistory(url: string): Promise<LedgerHistory> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

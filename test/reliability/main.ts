@@ -30,6 +30,7 @@ import { markIntervalMilliseconds, torn } from './torn.ts'
 import { unread } from './unread.ts'
 import { versions } from './versions.ts'
 
+/** Options of a run of a program on one engine. */
 interface ProgramOptions {
   readonly engine: Engine
   readonly homes: Homes
@@ -38,6 +39,7 @@ interface ProgramOptions {
   readonly reportProgress: ReportProgress
 }
 
+/** A program, with the default of its size. */
 interface Program {
   /** Unit of `--size`. */
   readonly unit: string
@@ -220,6 +222,7 @@ if (values.list) {
   }
 }
 
+/** Runs a program with databases of an engine, which are removed afterwards. */
 async function runOnEngine(
   engine: Engine,
   { run }: Program,

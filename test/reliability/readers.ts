@@ -103,6 +103,7 @@ const vaultFields = `address valueUsd capitalInUsd capitalOutUsd netUsd strategy
   strategy { name pairs { a b venues } } positions { id inRange range { lower current upper } }
   equity(points: 20) { ${pointFields} } events(first: 5) { nodes { ${rowFields} } }`
 
+/** A vault in a GraphQL response, with points and ledger rows. */
 interface NestedVault extends VaultResponse {
   readonly address: string
   readonly equity: readonly PointResponse[]

@@ -60,11 +60,13 @@ export async function startReplicatedServers(): Promise<ReplicatedServers> {
   }
 }
 
+/** Creates a standby, whose replication passes through a proxy. */
 async function createStandby(primary: OwnPostgreSql): Promise<[OwnPostgreSql, Proxy]> {
   const replication = await proxyTo(primary.url)
   return [await primary.standby(replication.url), replication]
 }
 
+/** Returns the number of applied lines of the feed in a database of a server. */
 async function appliedLinesOn(server: OwnPostgreSql, url: string): Promise<number> {
   const { pathname } = new URL(url)
   const client = new pg.Client({ connectionString: Object.assign(new URL(server.url), { pathname }).toString() })

@@ -13,7 +13,8 @@ const methods = mostlyValid(
 )
 
 /**
- * Generates HTTP requests to REST paths, GraphQL and other paths, with valid and invalid parameters, headers and bodies.
+ * Generates HTTP requests to REST paths, GraphQL and other paths, with valid and invalid parameters, headers and
+ * bodies.
  * @param knownVaults addresses of vaults that exist
  */
 export function requestsFor(knownVaults: readonly string[]): fc.Arbitrary<HttpRequest> {
@@ -73,6 +74,7 @@ function targetOf({ path, queryParameters }: Route, knownVaults: readonly string
   })
 }
 
+/** Generates values of a query parameter, by the variable that it sets. */
 function valueOf(variable: string): Text {
   const types = fc.array(fc.constantFrom('deposit', 'withdraw', 'harvest', 'suspend', 'DEPOSIT', ''), { maxLength: 3 })
   if (variable === 'type')
@@ -130,6 +132,7 @@ const headerChoices: Readonly<Record<string, readonly string[]>> = {
   'x-padding': ['x'.repeat(9_000), 'x'.repeat(20_000)],
 }
 
+/** Generates up to four headers. */
 function headers(): fc.Arbitrary<Record<string, string>> {
   const one = fc
     .constantFrom(...Object.keys(headerChoices))
@@ -146,7 +149,9 @@ function headers(): fc.Arbitrary<Record<string, string>> {
 
 const operationNames = fc.constantFrom<unknown>(undefined, undefined, null, 'a', 'b', 'Snapshot', '', 7)
 
-/** Generates GraphQL requests with generated documents and those of REST paths, intact and corrupted, by POST and GET. */
+/**
+ * Generates GraphQL requests with generated documents and those of REST paths, intact and corrupted, by POST and GET.
+ */
 function graphqlRequests(documents: Text, knownVaults: readonly string[]): fc.Arbitrary<HttpRequest> {
   const variables = fc.oneof(
     fc.record({
@@ -198,6 +203,7 @@ function queryRequest(parameters: object, method: string): HttpRequest {
   return { method, target: `/graphql?${toQueryString(parameters)}`, headers: {} }
 }
 
+/** Formats parameters as a query string, with values other than text as JSON. */
 function toQueryString(parameters: object): string {
   const entries = Object.entries(parameters).map(([name, value]): [string, string] => [
     name,

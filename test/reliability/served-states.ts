@@ -49,6 +49,7 @@ export async function compareWithDatabase(database: Database, served: readonly S
   return violations
 }
 
+/** Returns a message about the first line that differs; none if all are equal. */
 function firstDifference(subject: string, served: readonly string[], stored: readonly string[]): string[] {
   const at = stored.findIndex((line, index) => line !== served[index])
   if (at !== -1) return [`${subject}: ${served[at] ?? 'nothing'}, in the database ${stored[at] ?? ''}`]
@@ -57,6 +58,7 @@ function firstDifference(subject: string, served: readonly string[], stored: rea
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** Reads a vault's snapshot, series and ledger. */
 async function readOverRest(client: Client, vault: string): Promise<string[]> {
   const get = async (path: string): Promise<unknown> =>
     exactJson((await client.send({ method: 'GET', target: `/vault/${vault}/${path}` })).body)
@@ -66,6 +68,7 @@ async function readOverRest(client: Client, vault: string): Promise<string[]> {
   return stateLines(snapshot, points, rows)
 }
 
+/** Reads a vault with its series and ledger by one query. */
 async function readOverGraphql(client: Client, vault: string): Promise<string[]> {
   const query = `{ vault(address: "${vault}") { ${stateFields.join(' ')} equity(points: ${maxResults.points}) { ${pointFields.join(' ')} }
     events(first: ${maxResults.rows}) { nodes { ${rowFields.join(' ')} } } } }`
@@ -74,6 +77,7 @@ async function readOverGraphql(client: Client, vault: string): Promise<string[]>
   return stateLines(data.vault, data.vault.equity, data.vault.events.nodes)
 }
 
+/** Reads a vault's rows by separate statements, which share no code with the gateway's reads. */
 async function readFromDatabase(database: Database, vault: string): Promise<string[]> {
   const read = (name: string, text: string): Promise<Fields[]> =>
     database.query<Fields>({ name: `agreement_${name}`, text }, [vault])
@@ -97,6 +101,7 @@ async function readFromDatabase(database: Database, vault: string): Promise<stri
   return stateLines(state, points, rows)
 }
 
+/** Returns a line for the state, for each point and for each ledger row. */
 function stateLines(state: Fields, points: readonly Fields[], rows: readonly Fields[]): string[] {
   return [
     formatFields(state, stateFields),

@@ -23,6 +23,7 @@ const copiesPerMinute = 2
 const minMinutesForMemoryCheck = 5
 const maxGrowth = 1.1
 
+/** Options of the program `soak`. */
 interface SoakOptions {
   readonly homes: Homes
   readonly minutes: number
@@ -69,6 +70,7 @@ export async function soak({ homes, minutes, reportProgress }: SoakOptions): Pro
   return { measurements, violations }
 }
 
+/** Runs work on a database, then closes it. */
 async function withDatabase<Result>(
   database: Database,
   work: (database: Database) => Promise<Result>,

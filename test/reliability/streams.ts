@@ -20,6 +20,7 @@ export interface StreamLimits {
   readonly memory: number
 }
 
+/** Options of the program `streams`. */
 interface StreamsOptions {
   readonly homes: Homes
   /** Number of attacker addresses; each attack is run from one address, and from all. */
@@ -174,6 +175,7 @@ async function attackAndMeasure(
   return { samples, statuses, during: during.rssBytes }
 }
 
+/** Measurements of an attack. */
 interface StreamAttackOutcome {
   readonly samples: LatencySamples
   readonly statuses: ReadonlyMap<string, number>

@@ -21,11 +21,12 @@ const start = midnight + 1_000
 const minStates = 20
 
 /**
- * Interval between two marks of the frequent vault, by engine. PGlite needs some 20 ms for a transaction, in the thread that
- * serves responses: with a shorter interval, only one response would fit between two commits.
+ * Interval between two marks of the frequent vault, by engine. PGlite needs some 20 ms for a transaction, in the thread
+ * that serves responses: with a shorter interval, only one response would fit between two commits.
  */
 export const markIntervalMilliseconds = { postgresql: 10, pglite: 100 } as const
 
+/** Options of the program `torn`. */
 interface TornOptions {
   readonly homes: Homes
   /** Number of responses, with the response cache and without it. */
@@ -36,8 +37,8 @@ interface TornOptions {
 }
 
 /**
- * Reads vaults while they are marked continuously. Each mark has one number in value, time, range, rewards and fees, so that
- * a response that mixes two committed states (a torn read) shows two numbers.
+ * Reads vaults while they are marked continuously. Each mark has one number in value, time, range, rewards and fees, so
+ * that a response that mixes two committed states (a torn read) shows two numbers.
  */
 export async function torn({ reportProgress, ...options }: TornOptions): Promise<ProgramResult> {
   const measurements: Record<string, number> = {}
@@ -120,6 +121,7 @@ async function readWhileMarked(
   return Object.assign(totals, { states: seen.size })
 }
 
+/** Returns the facts that exist before the marks. */
 function initialFacts(): FactInput[] {
   const open = (vault: string): FactInput[] => [opened(vault, strategyId), deposit(vault, midnight + 1, '1')]
   return [
@@ -143,6 +145,7 @@ function numberedFacts(vault: string, number: number): FactInput[] {
   return [mark(vault, ts, text, { positions: [position], fees }), ...numberedLedgerRows(vault, number, ts)]
 }
 
+/** Returns the ledger row of a number, if it has one. */
 function numberedLedgerRows(vault: string, number: number, ts: number): FactInput[] {
   if (number % rowEvery !== 0) return []
   if (number % 100 === 50) return [event(vault, ts, { type: 'suspend', reason: `at ${number}` })]
@@ -229,14 +232,15 @@ function vaultStateViolations(vault: NumberedVault): string[] {
   ]
 }
 
+/** Tells whether the status contradicts `inRange` of the positions. */
 function hasContradictoryStatus({ status, positions }: NumberedVault): boolean {
   const expected = positions.every(({ inRange }) => inRange) ? 'earning' : 'attention'
   return !['suspended', expected].includes(status.toLowerCase())
 }
 
 /**
- * Returns the vaults of one response that belong to different states. A rare vault has the newest of its numbers, or the
- * one before if its mark follows that of the frequent vault.
+ * Returns the vaults of one response that belong to different states. A rare vault has the newest of its numbers, or
+ * the one before if its mark follows that of the frequent vault.
  */
 function listStateViolations(vaults: readonly NumberedVault[]): string[] {
   const first = vaults.find(isFrequentVault)

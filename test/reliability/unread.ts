@@ -6,6 +6,7 @@ import type { ProgramResult, ReportProgress } from './program-result.ts'
 import { createStreamAttacker } from './streams/attacker.ts'
 import { createStreamWorld } from './streams/world.ts'
 
+/** Options of the program `unread`. */
 interface UnreadOptions {
   readonly homes: Homes
   readonly clients: number
@@ -20,7 +21,10 @@ const commitMilliseconds = 500
 const maxSeconds = 300
 const ledgerRows = 0
 
-/** Opens streams of many vaults, which all change, without reading them; checks that the gateway closes them, and its memory. */
+/**
+ * Opens streams of many vaults, which all change, without reading them; checks that the gateway closes them, and its
+ * memory.
+ */
 export async function unread({ homes, clients, maxBytes, reportProgress }: UnreadOptions): Promise<ProgramResult> {
   const home = await homes.create()
   const database = await home.open()

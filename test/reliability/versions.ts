@@ -16,6 +16,7 @@ const countedVault = addressOf(1)
 /** Vault that does not change. */
 const unchangedVault = addressOf(2)
 
+/** Options of the program `versions`. */
 interface VersionsOptions {
   readonly homes: Homes
   /** Number of responses. */
@@ -56,6 +57,7 @@ const document = `{ _meta { version } vault(address: "${countedVault}") { valueU
 const aliased = `{ counted: vault(address: "${countedVault}") { valueUsd } vaults(first: 5) { nodes { address valueUsd } } }`
 const json = { 'content-type': 'application/json' }
 
+/** GraphQL data of the counted vault, by either of the two queries. */
 type CountedData = { data: { vault: { valueUsd: number }; counted: { valueUsd: number } } }
 
 const checkedRequests: readonly CheckedRequest[] = [

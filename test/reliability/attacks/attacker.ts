@@ -41,12 +41,14 @@ export interface Attacker {
   open(readsResponses: boolean): Promise<AttackConnection>
 }
 
+/** JSON body of a GraphQL request. */
 export interface GraphqlBody {
   readonly query: string
   readonly variables?: unknown
   readonly operationName?: string
 }
 
+/** Options of an attacker. */
 export interface AttackerOptions {
   readonly port: number
   readonly target: AttackTarget
@@ -103,6 +105,7 @@ export function createAttacker(options: AttackerOptions): { attacker: Attacker; 
   return { attacker, close }
 }
 
+/** Writes bytes; resolves when the kernel has accepted them, or the socket has closed. */
 function writeBytes(socket: Socket, bytes: string | Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (socket.destroyed) return resolve()

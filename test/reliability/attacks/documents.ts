@@ -22,7 +22,10 @@ export function largeDocument(address: string): string {
   )
 }
 
-/** Returns a document with as many fragments as the token limit permits, all spread in one selection: validation compares each pair. */
+/**
+ * Returns a document with as many fragments as the token limit permits, all spread in one selection: validation
+ * compares each pair.
+ */
 export function fragmentsDocument(): string {
   const count = 95
   return uncached(

@@ -18,10 +18,13 @@ export interface AttackLimits {
   readonly newQueryMilliseconds: number
   /** Increase of memory after an attack, once garbage is collected. */
   readonly memoryBytes: number
-  /** The measurement of memory: resident memory of the process, or live objects on its JavaScript heap, which vary less. */
+  /**
+   * The measurement of memory: resident memory of the process, or live objects on its JavaScript heap, which vary less.
+   */
   readonly memoryOf: 'rssBytes' | 'heapBytes'
 }
 
+/** Options of all attacks. */
 export interface AttackOptions {
   readonly env: Environment
   readonly target: AttackTarget
@@ -114,7 +117,10 @@ interface AttackRun {
   readonly after: number
 }
 
-/** Warms up the gateway, so that memory of compiled code does not count as that of an attack, then samples honest clients. */
+/**
+ * Warms up the gateway, so that memory of compiled code does not count as that of an attack, then samples honest
+ * clients.
+ */
 async function measureUnloaded(port: number, honestClients: HonestClients): Promise<LatencySamples> {
   const client = createClient(port, 1)
   const body = JSON.stringify({ query: '{ strategies { id } }' })
@@ -133,6 +139,7 @@ async function sampleDuring(honestClients: HonestClients, work: () => Promise<un
   return honestClients.end()
 }
 
+/** A gateway under attack, and its honest clients. */
 interface AttackSetting {
   readonly gateway: GatewayProcess
   readonly honestClients: HonestClients
@@ -183,7 +190,9 @@ async function runAttackOnce(
   return { samples, statuses }
 }
 
-/** Returns the memory once it has fallen below the limit, or the least of several measurements; NaN if there is none. */
+/**
+ * Returns the memory once it has fallen below the limit, or the least of several measurements; NaN if there is none.
+ */
 async function readSettledMemory(
   gateway: GatewayProcess,
   { memoryBytes, memoryOf }: AttackLimits,
@@ -211,6 +220,7 @@ async function readUsage(
   return Promise.race([gateway.read(), timeout]).catch(() => null)
 }
 
+/** All measurements of an attack on one gateway. */
 interface AttackOutcome {
   readonly attack: Attack
   readonly limits: AttackLimits
@@ -221,6 +231,7 @@ interface AttackOutcome {
   readonly hasExited: boolean
 }
 
+/** Formats the measurements of an attack, and compares them with the limits. */
 function toAttackResult({ attack, limits, unloaded, before, runs, hasExited }: AttackOutcome): AttackResult {
   const worst = (of: (samples: LatencySamples) => number): number => Math.max(...runs.map(({ samples }) => of(samples)))
   const health = worst(({ health }) => Math.max(...health))

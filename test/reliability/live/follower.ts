@@ -113,6 +113,7 @@ export function startFollower({ filter, isGraphql, ports, localAddress, cutMilli
   }
 }
 
+/** The fields that identify a ledger row. */
 interface RowIdentity {
   readonly txHash: string
   readonly logIndex: number
@@ -123,6 +124,7 @@ export function rowKey(vault: string, { txHash, logIndex }: RowIdentity): string
   return `${vault} ${txHash} ${logIndex}`
 }
 
+/** An event of a GraphQL subscription: a row, or an error. */
 type GraphqlResult =
   | {
       readonly data: { readonly ledger: { readonly vault: { readonly address: string }; readonly event: RowIdentity } }

@@ -58,6 +58,7 @@ function segmentViolations(
   ]
 }
 
+/** Returns the id of a row's event on a stream. */
 function idOf(row: CommittedRow | undefined): string {
   return row === undefined ? 'nothing' : `${row.version}.${row.place}`
 }
@@ -70,6 +71,7 @@ function orderOf(id: string): readonly [number, number] {
   return [Number(seq), place === undefined ? Infinity : Number(place)]
 }
 
+/** Compares two ids by commit, then by row. */
 function isLater(id: string, before: string): boolean {
   const [[seq, place], [seqBefore, placeBefore]] = [orderOf(id), orderOf(before)]
   return seq === seqBefore ? place > placeBefore : seq > seqBefore

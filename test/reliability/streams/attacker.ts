@@ -10,6 +10,7 @@ export interface AttackStream {
   cut(): void
 }
 
+/** Options of a request for a stream. */
 interface StreamOptions {
   /** Whether the response is read. */
   readonly isReading: boolean
