@@ -17,7 +17,7 @@ export interface Exchange {
   sender: string
   /** Request body; empty until it is read, and if the request has none. */
   body: Buffer<ArrayBuffer>
-  /** Response headers that do not depend on the content, such as those of the rate limit. */
+  /** Response headers about the sender, such as those of the rate limit: left out where an edge may keep the response. */
   headers: HeaderList
   /** State of the data when the response is started; null if the response contains no data. */
   stateAtStart: NotifiedState | null

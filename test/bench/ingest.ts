@@ -201,6 +201,7 @@ function tableRow(engine: string, feed: string, measurements: readonly Measureme
   const facts = measurements[0]?.facts ?? 0
   const seconds = median(measurements.map((one) => one.seconds))
   const medianOf = (field: (one: Measurement) => number): string => median(measurements.map(field)).toFixed(2)
+  const jobsRatios = measurements.flatMap((one) => (one.jobsSeconds === null ? [] : [one.seconds / one.jobsSeconds]))
   return {
     engine,
     feed,
@@ -210,9 +211,8 @@ function tableRow(engine: string, feed: string, measurements: readonly Measureme
     'facts/s': Math.round(facts / seconds),
     'speed relative to inserts of all rows': medianOf((one) => one.insertSeconds / one.seconds),
     'of points only': medianOf((one) => one.pointSeconds / one.seconds),
-    [`speed of ${jobs} writers relative to 1`]: medianOf((one) =>
-      one.jobsSeconds === null ? NaN : one.seconds / one.jobsSeconds,
-    ),
+    [`speed of ${jobs} writers relative to 1`]:
+      jobsRatios.length === 0 ? 'one writer only' : median(jobsRatios).toFixed(2),
   }
 }
 
