@@ -6,15 +6,15 @@ import { InvalidAddress } from '../../src/domain/errors.ts'
 import { heapBytes } from '../support/heap.ts'
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 40, maxLength: 40 })
-/** Few letters: where flipping one can leave a single case. */
+/** Digits with few letters, so that a changed one may leave letters of a single case. */
 const mostlyNumbers = fc.string({ unit: fc.constantFrom(...'012345678a'), minLength: 40, maxLength: 40 })
 
-/** More than is shown: of one character, which may take six to escape. */
+/** Longer than the displayed part, of one character, whose escape may take six. */
 const longText = fc
   .tuple(fc.string({ minLength: 1, maxLength: 1 }), fc.integer({ min: 43, max: 5_000 }))
   .map(([unit, length]) => unit.repeat(length))
 
-/** EIP-55 as it is written: a letter is a capital where the hash of the digits has 8 or more at its place. */
+/** Reference implementation of EIP-55: a letter is upper case where the hash of the digits has 8 or more at its index. */
 function checksummed(lower: string): string {
   const hash = keccak256(stringToBytes(lower)).slice(2)
   return `0x${lower.replace(/[a-f]/g, (letter, at: number) => (Number.parseInt(hash.charAt(at), 16) >= 8 ? letter.toUpperCase() : letter))}`
@@ -40,7 +40,7 @@ describe('an address', () => {
     expect(toAddress(address)).toBe(address)
   })
 
-  test('comes out the same, whichever right way it is written', () => {
+  test('has the same result for each valid spelling', () => {
     fc.assert(
       fc.property(fc.oneof(digits, mostlyNumbers), (lower) => {
         const address = checksummed(lower)
@@ -51,7 +51,7 @@ describe('an address', () => {
     )
   })
 
-  test('with one letter in the wrong case is refused, unless that leaves one case', () => {
+  test('with one letter in the wrong case is refused, unless all letters have one case', () => {
     fc.assert(
       fc.property(fc.oneof(digits, mostlyNumbers), (lower) => {
         const address = checksummed(lower)
@@ -79,12 +79,12 @@ describe('an address', () => {
     ['has a space before it', ` 0x${'a1'.repeat(20)}`],
     ['has a newline after it', `0x${'a1'.repeat(20)}\n`],
     ['is a name', 'vitalik.eth'],
-  ])('that %s is refused', (_flaw, text) => {
+  ])('that %s is refused', (_case, text) => {
     expect(() => toAddress(text)).toThrow(InvalidAddress)
     expect(() => toAddress(text)).toThrow('is not 0x and 40 hex digits')
   })
 
-  test('that is refused is shown in part only, however long', () => {
+  test('that is refused is displayed in part only, for any length', () => {
     fc.assert(
       fc.property(longText, (text) => {
         expect(() => toAddress(text)).toThrow(
@@ -95,7 +95,7 @@ describe('an address', () => {
   })
 })
 
-test('an address that is known keeps none of the text that it was cut out of', () => {
+test('a cached address retains no reference to the text that contained it', () => {
   const before = heapBytes()
   for (let number = 0; number < 2_000; number++) {
     const digits = number.toString(16).padStart(40, 'a')

@@ -29,7 +29,7 @@ import {
 
 const micro = new Decimal('0.000001')
 
-/** A benchmark that deposits have filled. */
+/** A benchmark after deposits. */
 const filled = assets.map((added) => depositToBenchmark(emptyBenchmark, added))
 const worth = usd.map((value) => value.plus(micro))
 
@@ -42,7 +42,7 @@ function isNear(a: Decimal, b: Decimal, within: Decimal | string): boolean {
 }
 
 describe("the market's part", () => {
-  test('is nothing where only the quote asset came in, at a price of 1: all gain is the strategy', () => {
+  test('is 0 where only the quote asset was deposited, at a price of 1: all gain is the part of the strategy', () => {
     const amounts = fc.record({ found: usd, deposited: usd, share, flows: fc.constantFrom('in', 'out', 'none') })
     fc.assert(
       fc.property(fc.array(amounts, { maxLength: 12 }), fc.boolean(), (steps, gains) => {
@@ -64,7 +64,7 @@ describe("the market's part", () => {
     )
   })
 
-  test('is all of netUsd where the vault is worth what its deposits would be, simply held', () => {
+  test('is all of netUsd where the vault is worth as much as its deposits, simply held', () => {
     const unvalued = fc.array(stepOf(fc.constant(zero)), { minLength: 1, maxLength: 12 })
     fc.assert(
       fc.property(unvalued, (steps) => {
@@ -73,16 +73,16 @@ describe("the market's part", () => {
         steps.forEach(({ prices: at, flow: moved }, index) => {
           const before = { tsSeconds: index * 20_000, valueUsd: roundUsd(valueUsd(vault.benchmark, at)), prices: at }
           vault = applyValuation(vault, before, moved)
-          // A withdrawal's share is of a value that is rounded, and so pays out the benchmark up to half a micro-dollar off.
+          // A withdrawal's share is of a rounded value, so that its part of the benchmark is up to half a micro-dollar off.
           if (moved?.type === 'withdraw') rounding = rounding.plus('0.0000005')
-          const bound = moved?.type === 'deposit' ? rounding.plus('0.0000005') : rounding
-          expect(isNear(vault.marketDeltaUsd, netUsd(vault), bound)).toBe(true)
+          const tolerance = moved?.type === 'deposit' ? rounding.plus('0.0000005') : rounding
+          expect(isNear(vault.marketDeltaUsd, netUsd(vault), tolerance)).toBe(true)
         })
       }),
     )
   })
 
-  test('is what an account kept in floats says, through any life', () => {
+  test('is close to a computation in floats, for any sequence of steps', () => {
     fc.assert(
       fc.property(vaultSteps, (steps) => {
         const states = applySteps(newVault, steps)
@@ -115,7 +115,7 @@ describe("the market's part", () => {
     )
   })
 
-  test('is left by a flow where its valuation put it, up to the rounding of its amount', () => {
+  test('is not changed by a flow after its valuation, up to the rounding of its amount', () => {
     fc.assert(
       fc.property(vaultSteps, prices, usd, flow, (steps, at, found, moved) => {
         const vault = applySteps(newVault, steps).at(-1) as VaultState
@@ -126,7 +126,7 @@ describe("the market's part", () => {
     )
   })
 
-  test('no longer moves once all is withdrawn', () => {
+  test('no longer changes once all is withdrawn', () => {
     fc.assert(
       fc.property(vaultSteps, prices, prices, worth, (steps, at, later, found) => {
         const vault = applySteps(newVault, steps).at(-1) as VaultState
@@ -149,7 +149,7 @@ describe("the market's part", () => {
     const unit = new Map([['USDC', new Decimal(1)]])
     expect(marketDeltaUsd(benchmark('1.0000005'), new Decimal(1), unit).toFixed()).toBe('0')
     expect(marketDeltaUsd(benchmark('1.0000015'), new Decimal(1), unit).toFixed()).toBe('0.000002')
-    // 0.0000005 held and 0.0000005 paid out: rounded one by one they would be nothing.
+    // 0.0000005 held and 0.0000005 paid out: rounded separately they would be 0.
     const both = { ...benchmark('0.0000005'), paidOutUsd: new Decimal('0.0000005') }
     expect(marketDeltaUsd(both, zero, unit).toFixed()).toBe('0.000001')
   })
@@ -169,7 +169,7 @@ test("after withdrawals of any fraction, the market's part is the exact one, rou
     fc.property(whole, fc.array(fc.tuple(whole, whole), { minLength: 1, maxLength: 4 }), whole, (units, taken, at) => {
       const start = new Map([['WETH', new Decimal(3000)]])
       let benchmark = depositToBenchmark(emptyBenchmark, [{ symbol: 'WETH', amount: new Decimal(units) }])
-      // What is left, and what was paid out at 3,000 USD, as fractions with one divisor.
+      // The remainder, and the amount paid out at 3,000 USD, as fractions with one divisor.
       let [left, paid, divisor] = [BigInt(units), 0n, 1n]
       for (const [out, more] of taken) {
         const [amountUsd, valueUsd] = [BigInt(out), BigInt(out + more)]
@@ -206,13 +206,13 @@ describe('a deposit to the benchmark', () => {
     )
   })
 
-  test('of nothing holds nothing', () => {
+  test('of 0 adds nothing', () => {
     expect(depositToBenchmark(emptyBenchmark, [{ symbol: 'USDC', amount: zero }]).holdings.size).toBe(0)
   })
 })
 
 describe('a withdrawal from the benchmark', () => {
-  test('of all leaves none of any asset, and pays out all it was worth', () => {
+  test('of all leaves none of any asset, and pays out its full value', () => {
     fc.assert(
       fc.property(filled, worth, prices, (benchmark, before, at) => {
         const out = withdrawFromBenchmark(benchmark, before, before, at)
@@ -223,7 +223,7 @@ describe('a withdrawal from the benchmark', () => {
     )
   })
 
-  test('forgets no asset: one that is gone still needs a price', () => {
+  test('keeps each asset: one with a quantity of 0 still needs a price', () => {
     fc.assert(
       fc.property(vaultSteps, worth, prices, (steps, found, at) => {
         const vault = applySteps(newVault, steps).at(-1) as VaultState
@@ -239,7 +239,7 @@ describe('a withdrawal from the benchmark', () => {
     )
   })
 
-  test('of nothing leaves it as it is, even where the vault holds nothing', () => {
+  test('of 0 does not change it, also where the vault holds nothing', () => {
     fc.assert(
       fc.property(filled, usd, prices, (benchmark, before, at) => {
         expect(withdrawFromBenchmark(benchmark, zero, before, at)).toEqual(benchmark)
@@ -261,7 +261,7 @@ describe('a withdrawal from the benchmark', () => {
     )
   })
 
-  test('loses no value: what is left and what is paid out are what was held', () => {
+  test('loses no value: the remainder and the paid-out part sum to the quantity before', () => {
     fc.assert(
       fc.property(filled, worth, decimals(7, 6), prices, (benchmark, before, amount, at) => {
         const out = withdrawFromBenchmark(benchmark, amount.lessThan(before) ? amount : before, before, at)
@@ -271,7 +271,7 @@ describe('a withdrawal from the benchmark', () => {
     )
   })
 
-  test('in two parts is one of both', () => {
+  test('in two parts equals one of their sum', () => {
     fc.assert(
       fc.property(filled, worth, fc.nat(1_000_000), fc.nat(1_000_000), prices, (benchmark, before, a, b, at) => {
         const [first, second] = [before.times(a).div(2_000_000), before.times(b).div(2_000_000)]
@@ -293,7 +293,7 @@ describe('a withdrawal from the benchmark', () => {
     expect(out.paidOutUsd.toFixed()).toBe('2000')
   })
 
-  test('carries 40 decimals of what does not end', () => {
+  test('keeps 40 decimals of a repeating decimal', () => {
     const one = depositToBenchmark(emptyBenchmark, [{ symbol: 'WETH', amount: new Decimal(1) }])
     const out = withdrawFromBenchmark(one, new Decimal(1), new Decimal(3), new Map([['WETH', new Decimal(2)]]))
     expect(out.holdings.get('WETH')?.toFixed()).toBe(`0.${'6'.repeat(39)}7`)
@@ -314,7 +314,7 @@ describe('the worth of assets', () => {
     )
   })
 
-  test('needs a price of each, and names the one that is missing', () => {
+  test('needs a price of each, and names the missing one', () => {
     const held = [
       ['USDC', new Decimal(1)],
       ['WETH', new Decimal(1)],

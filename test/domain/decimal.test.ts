@@ -6,7 +6,7 @@ import { decimals } from '../support/arbitraries.ts'
 
 const wholeNumber = (digits: number) => fc.bigInt({ min: -(10n ** BigInt(digits)), max: 10n ** BigInt(digits) })
 
-/** Half-even in whole numbers. */
+/** Divides integers, rounded half-even. */
 function divided(numerator: bigint, divisor: bigint): bigint {
   const quotient = numerator / divisor
   const twice = (numerator % divisor) * 2n
@@ -30,7 +30,7 @@ describe('rounding', () => {
   })
 
   test('is half-even at any size', () => {
-    // Last digits of 5 and zeros are what a random number never has: half of the cases are exact halves.
+    // Half of the cases are exact halves, which random numbers rarely are.
     const units = fc.oneof(
       wholeNumber(50),
       wholeNumber(38).map((half) => half * 1_000_000n + 500_000n),
@@ -46,7 +46,7 @@ describe('rounding', () => {
     )
   })
 
-  test('to 40 decimals is half-even, and done once it changes nothing more', () => {
+  test('to 40 decimals is half-even and idempotent', () => {
     fc.assert(
       fc.property(wholeNumber(90), (value) => {
         const once = divideFine(new Decimal(`${value}e-46`), one)
@@ -58,7 +58,7 @@ describe('rounding', () => {
 })
 
 describe('arithmetic', () => {
-  test('holds the product of an amount and a carried quantity whole', () => {
+  test('keeps the product of an amount and a carried quantity exact', () => {
     fc.assert(
       fc.property(wholeNumber(38), wholeNumber(80), (amount, quantity) => {
         const product = new Decimal(`${amount}e-6`).times(new Decimal(`${quantity}e-40`))
@@ -68,7 +68,7 @@ describe('arithmetic', () => {
     )
   })
 
-  test('adds and takes away exactly', () => {
+  test('adds and subtracts exactly', () => {
     fc.assert(
       fc.property(wholeNumber(38), wholeNumber(38), (a, b) => {
         const sum = new Decimal(`${a}e-6`).plus(new Decimal(`${b}e-6`))
@@ -92,7 +92,7 @@ describe('arithmetic', () => {
   })
 })
 
-describe('beside decimal.js', () => {
+describe('compared with decimal.js', () => {
   const Peer = BigDecimal.clone({
     precision: 500,
     rounding: BigDecimal.ROUND_HALF_EVEN,
@@ -105,7 +105,7 @@ describe('beside decimal.js', () => {
     fc.constantFrom('0', '1', '-1', '10', '0.1', '0.000', '100.0', '-0.5', '1e3', '5e-7', '2.5E+1'),
   )
 
-  test('all that it computes is the same', () => {
+  test('all results are equal', () => {
     fc.assert(
       fc.property(texts, texts, fc.nat(50), (one, other, decimals) => {
         const [a, b] = [new Decimal(one), new Decimal(other)]

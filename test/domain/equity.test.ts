@@ -7,7 +7,7 @@ interface Point {
   readonly y: number
 }
 
-/** Whole numbers, small enough for every product of them to be exact. */
+/** Integers, small enough for exact products. */
 const points = (least: number) =>
   fc
     .array(fc.record({ step: fc.integer({ min: 1, max: 50 }), y: fc.integer({ min: -10_000, max: 10_000 }) }), {
@@ -25,7 +25,7 @@ function curveOf(list: readonly Point[]): Curve {
   return { length: list.length, x: list.map(({ x }) => x), y: list.map(({ y }) => y) }
 }
 
-/** The points of each bucket between the first and the last, by index. */
+/** Returns the indexes of the points of each bucket between the first and the last point. */
 function bucketsOf(length: number, count: number): number[][] {
   const edge = (bucket: number): number => Math.floor((bucket * (length - 2)) / (count - 2)) + 1
   return Array.from({ length: count - 2 }, (_, bucket) =>
@@ -33,27 +33,27 @@ function bucketsOf(length: number, count: number): number[][] {
   )
 }
 
-/** Twice the triangle of two points and the mean of some others, times how many these are: a whole number. */
+/** Returns the area of a triangle of two points and the mean of others, times twice their number: an integer. */
 function triangle(a: Point, b: Point, others: readonly Point[]): number {
   const doubled = others.map((c) => (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y))
   return Math.abs(doubled.reduce((sum, area) => sum + area, 0))
 }
 
 describe('a downsampled curve', () => {
-  test('that is not longer than what is asked for is whole', () => {
+  test('that is not longer than the requested number of points is complete', () => {
     fc.assert(
       fc.property(points(0), fc.nat(20), (list, more) => {
-        const asked = Math.max(2, list.length + more)
-        expect(downsample(curveOf(list), asked)).toEqual(list.map((_, index) => index))
+        const requested = Math.max(2, list.length + more)
+        expect(downsample(curveOf(list), requested)).toEqual(list.map((_, index) => index))
       }),
     )
   })
 
-  test('has as many points as are asked for, recorded ones, in order, with the first and the last', () => {
+  test('has the requested number of recorded points, in order, with the first and the last', () => {
     fc.assert(
-      fc.property(points(2), count, (list, asked) => {
-        const kept = downsample(curveOf(list), asked)
-        expect(kept).toHaveLength(Math.min(asked, list.length))
+      fc.property(points(2), count, (list, requested) => {
+        const kept = downsample(curveOf(list), requested)
+        expect(kept).toHaveLength(Math.min(requested, list.length))
         expect(kept[0]).toBe(0)
         expect(kept.at(-1)).toBe(list.length - 1)
         kept.forEach((index, order) => {
@@ -66,11 +66,11 @@ describe('a downsampled curve', () => {
 
   test('keeps the point of each bucket that spans the largest triangle', () => {
     fc.assert(
-      fc.property(points(4), count, (list, asked) => {
-        fc.pre(asked > 2 && asked < list.length)
-        const kept = downsample(curveOf(list), asked)
+      fc.property(points(4), count, (list, requested) => {
+        fc.pre(requested > 2 && requested < list.length)
+        const kept = downsample(curveOf(list), requested)
         const at = (index: number | undefined): Point => list[index as number] as Point
-        const buckets = bucketsOf(list.length, asked)
+        const buckets = bucketsOf(list.length, requested)
         buckets.forEach((bucket, order) => {
           const next = (buckets[order + 1] ?? [list.length - 1]).map(at)
           const areas = bucket.map((index) => triangle(at(kept[order]), at(index), next))
@@ -83,19 +83,19 @@ describe('a downsampled curve', () => {
     )
   })
 
-  test('keeps a single spike, however small and wherever it stands', () => {
-    const place = fc.tuple(fc.integer({ min: 5, max: 2_000 }), count, fc.nat()).map(([length, asked, at]) => ({
+  test('keeps a single spike, of any height at any index', () => {
+    const place = fc.tuple(fc.integer({ min: 5, max: 2_000 }), count, fc.nat()).map(([length, requested, at]) => ({
       length,
-      asked: Math.max(3, asked),
+      requested: Math.max(3, requested),
       at: 1 + (at % (length - 2)),
     }))
     fc.assert(
-      fc.property(place, fc.constantFrom(-1e9, -0.01, 0.000001, 1, 1e12), ({ length, asked, at }, height) => {
+      fc.property(place, fc.constantFrom(-1e9, -0.01, 0.000001, 1, 1e12), ({ length, requested, at }, height) => {
         const list = Array.from({ length }, (_, index) => ({
           x: 1_700_000_000 + 3_600 * index,
           y: index === at ? height : 0,
         }))
-        const kept = downsample(curveOf(list), asked)
+        const kept = downsample(curveOf(list), requested)
         expect(kept).toContain(at)
       }),
     )
@@ -109,7 +109,7 @@ describe('a downsampled curve', () => {
     )
   })
 
-  test('is the one worked out by hand', () => {
+  test('equals an example computed by hand', () => {
     const y = [0, 5, 1, -9, 2, 3, 8, 0]
     // From (0, 0): the buckets 1-3 and 4-6; (3, -9) spans more than (1, 5) with the mean (5, 13/3), then (6, 8).
     expect(downsample({ length: y.length, x: [...y.keys()], y }, 4)).toEqual([0, 3, 6, 7])
@@ -117,7 +117,7 @@ describe('a downsampled curve', () => {
 })
 
 describe('the extreme points of a curve', () => {
-  test('is its least and its greatest, the earlier of equals, and an end, in order and each once', () => {
+  test('are the least and the greatest, the earlier of equals, and an end, in order and each once', () => {
     fc.assert(
       fc.property(points(1), fc.constantFrom<KeptEnds>('none', 'first', 'last'), (list, end) => {
         const kept = extremePoints(curveOf(list), end)
@@ -132,7 +132,7 @@ describe('the extreme points of a curve', () => {
     )
   })
 
-  test('of no points is none of them', () => {
+  test('of no points are none', () => {
     expect(extremePoints(curveOf([]), 'first')).toEqual([])
   })
 })

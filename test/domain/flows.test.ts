@@ -27,7 +27,7 @@ function micros(amount: Decimal): bigint {
   return BigInt(amount.times(1_000_000).toFixed())
 }
 
-/** A vault that has lived, and a time after that. */
+/** A vault after a sequence of steps, and a later time. */
 const lived = vaultSteps.map((steps) => applySteps(newVault, steps).at(-1) as VaultState)
 const valuation: fc.Arbitrary<Valuation> = fc.record({
   tsSeconds: fc.constant(now + 10_000_000),
@@ -36,7 +36,7 @@ const valuation: fc.Arbitrary<Valuation> = fc.record({
 })
 
 describe('a valuation', () => {
-  test('earns or loses the difference to the value carried, and nothing else', () => {
+  test('changes netUsd by the difference to the value carried', () => {
     fc.assert(
       fc.property(lived, valuation, (vault, found) => {
         const valued = revalue(vault, found)
@@ -57,7 +57,7 @@ describe('a valuation', () => {
     )
   })
 
-  test('without the price of what the deposits brought in is refused, and names it', () => {
+  test('without the price of a deposited asset is refused, and names it', () => {
     const vault = deposit(newVault, at('0'), new Decimal(5), [{ symbol: 'USDC', amount: new Decimal(5) }])
     const blind = { ...at('5'), prices: new Map([['WETH', new Decimal(1)]]) }
     const missing = expect.objectContaining({ symbol: 'USDC', key: 'prices.USDC' }) as Error
@@ -72,7 +72,7 @@ describe('a valuation', () => {
 })
 
 describe('a flow', () => {
-  test('never earns: netUsd is what its valuation made it', () => {
+  test('does not change netUsd after its valuation', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
         expect(netUsd(applyFlow(vault, before, moved)).equals(netUsd(revalue(vault, before)))).toBe(true)
@@ -80,7 +80,7 @@ describe('a flow', () => {
     )
   })
 
-  test('at the value carried leaves netUsd where it was', () => {
+  test('at the value carried does not change netUsd', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, found, moved) => {
         const after = applyFlow(vault, { ...found, valueUsd: vault.valueUsd }, moved)
@@ -89,7 +89,7 @@ describe('a flow', () => {
     )
   })
 
-  test('moves its amount between the value and the capital, and no other', () => {
+  test('moves exactly its amount between the value and the capital', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
         const after = applyFlow(vault, before, moved)
@@ -102,7 +102,7 @@ describe('a flow', () => {
     )
   })
 
-  test("doesn't change the growth that its valuation found", () => {
+  test("doesn't change the growth of its valuation", () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
         expect(applyFlow(vault, before, moved).day).toEqual(revalue(vault, before).day)
@@ -120,7 +120,7 @@ describe('a flow', () => {
     )
   })
 
-  test('leaves the state it is applied to as it was', () => {
+  test('does not mutate the state it is applied to', () => {
     fc.assert(
       fc.property(lived, valuation, flow, (vault, before, moved) => {
         const copy = structuredCloneOf(vault)
@@ -134,7 +134,7 @@ describe('a flow', () => {
 describe('through any sequence of valuations and flows', () => {
   const anyLife = fc.oneof(vaultSteps, fc.array(stepOf(anyUsd), { minLength: 1, maxLength: 6 }))
 
-  test('netUsd is the sum of what each valuation found over what was carried', () => {
+  test('netUsd is the sum of the differences between each valuation and the value carried', () => {
     fc.assert(
       fc.property(anyLife, (steps) => {
         const states = applySteps(newVault, steps)
@@ -159,8 +159,8 @@ describe('through any sequence of valuations and flows', () => {
     )
   })
 
-  test('the growth of a day is the product of what its valuations found over what was carried', () => {
-    // All within the day that begins with the first second: so that it is one day's growth.
+  test('the growth of a day is the product of its valuations, each divided by the value carried', () => {
+    // All within the day that begins with the first second.
     const quick = vaultSteps.map((steps) =>
       steps.map((step): Step => ({ ...step, waitSeconds: step.waitSeconds % 7_000 })),
     )
@@ -181,7 +181,7 @@ describe('through any sequence of valuations and flows', () => {
 })
 
 describe('a deposit', () => {
-  test('of another amount than its assets are worth is refused, with both', () => {
+  test('whose amount differs from the value of its assets is refused, with both', () => {
     const some = fc.integer({ min: -1_000, max: 1_000 }).filter((off) => off !== 0)
     fc.assert(
       fc.property(lived, valuation, assets, some, (vault, before, added, off) => {
@@ -208,7 +208,7 @@ describe('a deposit', () => {
 })
 
 describe('a withdrawal', () => {
-  test('of more than the vault was found to hold is refused, with both', () => {
+  test('of more than the value of its valuation is refused, with both', () => {
     fc.assert(
       fc.property(lived, valuation, decimals(6, 6), (vault, before, more) => {
         const amountUsd = before.valueUsd.plus(more).plus('0.000001')
@@ -224,7 +224,7 @@ describe('a withdrawal', () => {
     )
   })
 
-  test('of all that the vault was found to hold leaves none, whatever was carried', () => {
+  test('of the full value of its valuation leaves none, for any value carried', () => {
     fc.assert(
       fc.property(lived, valuation, (vault, before) => {
         expect(withdraw(vault, before, before.valueUsd).valueUsd.isZero()).toBe(true)
@@ -233,7 +233,7 @@ describe('a withdrawal', () => {
   })
 })
 
-test('a life worked out by hand', () => {
+test('a sequence of steps computed by hand', () => {
   const eth = (price: string) =>
     new Map([
       ['USDC', new Decimal(1)],
@@ -252,7 +252,7 @@ test('a life worked out by hand', () => {
   const deposited = deposit(newVault, on('0', '2000'), new Decimal(2_000), added)
   const marked = revalue(deposited, on('2300', '2400'))
   expect(figures(marked)).toEqual(['2300.000000', '300.000000', '200.000000', '100.000000'])
-  // Half is taken: 1150, and 1100 of the benchmark. Of what stays, 500 + 0.25 x 2000 = 1000: 2100 - 2000 in all.
+  // Half is withdrawn: 1150, and 1100 of the benchmark. The remainder, 500 + 0.25 x 2000 = 1000: 2100 - 2000 in all.
   const halved = withdraw(marked, on('2300', '2400'), new Decimal(1_150))
   expect(figures(halved)).toEqual(['1150.000000', '300.000000', '200.000000', '100.000000'])
   expect(figures(revalue(halved, on('1000', '2000')))).toEqual(['1000.000000', '150.000000', '100.000000', '50.000000'])
@@ -280,12 +280,12 @@ function at(valueUsd: string): Valuation {
   return { tsSeconds: now, valueUsd: new Decimal(valueUsd), prices: unit }
 }
 
-/** The exact sum of what is served, by its text. */
+/** Returns the exact sum of served texts. */
 function sumOfTexts(...texts: string[]): bigint {
   return texts.reduce((sum, text) => sum + BigInt(text.replace('.', '')), 0n)
 }
 
-/** A copy in which nothing is shared: decimals by their text, and the holdings as entries. */
+/** Returns a deep copy for comparisons: decimals as text, and the holdings as entries. */
 function structuredCloneOf(vault: VaultState): unknown {
   return JSON.parse(JSON.stringify({ ...vault, holdings: [...vault.benchmark.holdings] })) as unknown
 }

@@ -33,7 +33,7 @@ describe('a position', () => {
     )
   })
 
-  test('is judged by its ticks alone where they are known', () => {
+  test('depends on its ticks alone where they are known', () => {
     fc.assert(
       fc.property(bounds, bounds, bounds, (ticks, some, others) => {
         expect(isInRange(pricesOf(some), ticks)).toBe(isInRange(pricesOf(others), ticks))
@@ -41,7 +41,7 @@ describe('a position', () => {
     )
   })
 
-  test('can stand exactly on the price of its lower bound and be out, by its tick', () => {
+  test('at the price of its lower bound may be out of range, by its tick', () => {
     const prices = pricesOf({ lower: '90', upper: '110', current: '90' })
     expect(isInRange(prices, { lower: -10, upper: 10, current: -11 })).toBe(false)
     expect(isInRange(prices, { lower: -10, upper: 10, current: -10 })).toBe(true)

@@ -21,13 +21,13 @@ const none = { liveApr: null, sigma: null }
 const worth = usd.map((value) => value.plus('0.000001'))
 const dayNumber = fc.integer({ min: 0, max: 100_000 })
 
-/** Within a billionth of what it should be. */
+/** Requires a relative difference of less than a billionth. */
 function expectNear(actual: number | null, expected: number): void {
   expect(actual).not.toBeNull()
   expect(Math.abs((actual as number) - expected)).toBeLessThanOrEqual(1e-9 * Math.abs(expected))
 }
 
-/** The days up to the last, one for each growth. */
+/** Returns the days up to the last, one for each growth. */
 function daysOf(growths: readonly (number | string)[], startUsd = '1000'): StrategyDay[] {
   return growths.map((growth, index) => ({
     day: lastDay - growths.length + 1 + index,
@@ -64,7 +64,7 @@ describe('a day', () => {
     )
   })
 
-  test('keeps what it began with until the next one, which starts with the value carried', () => {
+  test('keeps its start value until the next one, which starts with the value carried', () => {
     fc.assert(
       fc.property(
         dayNumber,
@@ -87,20 +87,20 @@ describe('a day', () => {
 describe("a day's growth", () => {
   const day = { day: 1, startUsd: one, growth: one }
 
-  test('is last over first where nothing flows between', () => {
+  test('is the last value divided by the first without flows in between', () => {
     fc.assert(
       fc.property(fc.array(worth, { minLength: 2, maxLength: 10 }), (values) => {
         const grown = values
           .slice(1)
           .reduce((current, found, index) => applyGrowth(current, values[index] as Decimal, found), day)
         const [first, last] = [values[0] as Decimal, values.at(-1) as Decimal]
-        // Each step is rounded to 40 decimals, and what it lacks may grow with what follows, at most 10^13 times.
+        // Each step is rounded to 40 decimals, and later growth may multiply the error, at most 10^13 times.
         expect(grown.growth.minus(last.div(first)).abs().lessThan('1e-25')).toBe(true)
       }),
     )
   })
 
-  test('is the product of what each valuation found over what was carried', () => {
+  test('is the product of the valuations, each divided by the value carried', () => {
     const valuations = fc.array(fc.record({ carried: fc.integer({ min: 1, max: 1_000 }), found: fc.nat(1_000) }), {
       maxLength: 10,
     })
@@ -116,7 +116,7 @@ describe("a day's growth", () => {
     )
   })
 
-  test('stays where no value was carried', () => {
+  test('is unchanged where no value was carried', () => {
     fc.assert(
       fc.property(worth, usd, (growth, found) => {
         const before = { ...day, growth }
@@ -125,7 +125,7 @@ describe("a day's growth", () => {
     )
   })
 
-  test('is zero for good once all is lost', () => {
+  test('remains 0 after a total loss', () => {
     fc.assert(
       fc.property(worth, worth, worth, (carried, deposited, found) => {
         const lost = applyGrowth(day, carried, zero)
@@ -135,7 +135,7 @@ describe("a day's growth", () => {
     )
   })
 
-  test('leaves the day and its start alone', () => {
+  test('does not change the day and its start value', () => {
     fc.assert(
       fc.property(dayNumber, worth, worth, usd, (number, startUsd, carried, found) => {
         const grown = applyGrowth({ day: number, startUsd, growth: one }, carried, found)
@@ -181,7 +181,7 @@ describe("a strategy's return of a day", () => {
 })
 
 describe('the days of a strategy', () => {
-  /** Days on which a vault is valued: how many after the one before, by how much it grows, and its value at the end. */
+  /** Days with a valuation of a vault: days since the last one, growth, and the value at the end. */
   const vaultDays = fc.array(
     fc.record({ wait: fc.integer({ min: 1, max: 20 }), growth: decimals(1, 6), endUsd: usd }),
     {
@@ -242,7 +242,7 @@ describe('realised figures', () => {
     )
   })
 
-  test('are null where a day of the 30 has no return, or is not there', () => {
+  test('are null where a day of the 30 has no return, or is missing', () => {
     fc.assert(
       fc.property(thirty, fc.nat(29), (growths, missing) => {
         const days = daysOf(growths)
@@ -253,7 +253,7 @@ describe('realised figures', () => {
     )
   })
 
-  test('are those of the 30 days that end with the last complete one, whatever was before or after', () => {
+  test('are those of the 30 days that end with the last complete one, for any days before or after', () => {
     fc.assert(
       fc.property(
         thirty,
@@ -271,7 +271,7 @@ describe('realised figures', () => {
     expect(windowStart(lastDay)).toBe(lastDay - 29)
   })
 
-  test('are not made up from older days where one of the 30 is missing', () => {
+  test('do not include older days in place of a missing one', () => {
     const days = daysOf(Array.from({ length: 60 }, () => 1.01))
     expect(
       realisedFigures(
@@ -300,7 +300,7 @@ describe('realised figures', () => {
         // Absolute too: growth near 1 leaves few digits after 1 is taken from it.
         const expected = ((constant ** 30 - 1) * 365) / 30
         expect(Math.abs((liveApr as number) - expected)).toBeLessThanOrEqual(1e-9 * Math.abs(expected) + 1e-12)
-        // The mean of 30 logarithms of 40 digits can miss them by the last digit.
+        // The mean of 30 logarithms of 40 digits can differ in the last digit.
         expect(sigma).toBeLessThan(1e-30)
       }),
     )
@@ -310,7 +310,7 @@ describe('realised figures', () => {
     expect(realisedFigures(daysOf(Array.from({ length: 30 }, () => 1)), lastDay)).toEqual({ liveApr: 0, sigma: 0 })
   })
 
-  test('are those worked out in floats for a known month', () => {
+  test('equal the results in floats for a known month', () => {
     const returns = Array.from({ length: 30 }, (_, index) => ((index * 7) % 11) / 1_000 - 0.004)
     const product = returns.reduce((total, value) => total * (1 + value), 1)
     const logs = returns.map((value) => Math.log(1 + value))
@@ -321,7 +321,7 @@ describe('realised figures', () => {
     expectNear(sigma, Math.sqrt(variance) * Math.sqrt(365))
   })
 
-  test('of two days in turn have the deviation of a coin', () => {
+  test('of two alternating returns have the deviation of a Bernoulli variable', () => {
     // Half of the logarithms are ln(1.02), half are 0: each is ln(1.02) / 2 from the mean.
     const { liveApr, sigma } = realisedFigures(
       daysOf(Array.from({ length: 30 }, (_, index) => (index % 2 ? '1.02' : '1'))),
@@ -331,7 +331,7 @@ describe('realised figures', () => {
     expectNear(sigma, (Math.log(1.02) / 2) * Math.sqrt(30 / 29) * Math.sqrt(365))
   })
 
-  test('do not depend on how much the strategy holds, nor on the order of its days', () => {
+  test('do not depend on the value of the strategy, nor on the order of its days', () => {
     fc.assert(
       fc.property(thirty, fc.constantFrom('0.5', '1000000000', '1e25'), (growths, startUsd) => {
         const figures = realisedFigures(daysOf(growths), lastDay)
@@ -341,11 +341,11 @@ describe('realised figures', () => {
     )
   })
 
-  test('are null where a month multiplies beyond what a float holds', () => {
+  test('are null where the product of a month exceeds the range of a double', () => {
     expect(realisedFigures(daysOf(Array.from({ length: 30 }, () => '1e40')), lastDay)).toEqual(none)
   })
 
-  test('of a month with a day lost wholly have a loss of all and no sigma', () => {
+  test('of a month with a total loss on a day have the return of a total loss and no sigma', () => {
     fc.assert(
       fc.property(thirty, fc.nat(29), (growths, lost) => {
         expect(realisedFigures(daysOf(growths.with(lost, 0)), lastDay)).toEqual({ liveApr: -365 / 30, sigma: null })

@@ -9,7 +9,7 @@ import { anyUsd, applySteps, decimals, type Step, symbols } from '../support/arb
 const usdText = /^-?\d{1,32}(\.\d{1,6})?$/
 const fineText = /^\d{1,40}(\.\d{1,40})?$/
 
-/** Everything that is stored of a vault, by the form that its column has. */
+/** Tells whether each stored value of a vault fits its column. */
 function isStorable(vault: VaultState): boolean {
   const { benchmark, day } = vault
   const usd = [vault.valueUsd, vault.capitalInUsd, vault.capitalOutUsd, vault.marketDeltaUsd]
@@ -18,7 +18,7 @@ function isStorable(vault: VaultState): boolean {
   return areAll(usdText, [...usd, netUsd(vault), strategyDeltaUsd(vault)]) && areAll(fineText, fine)
 }
 
-/** Amounts and prices as great as a feed may give, and as small. */
+/** Amounts and prices up to the limits of a feed. */
 const steps = fc.array(
   fc.record({
     waitSeconds: fc.integer({ min: 0, max: 20_000 }),
@@ -44,7 +44,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 6 },
 )
 
-test('a vault is let through where its columns can hold all of it, and else refused with the figure', () => {
+test('a vault is accepted where all values fit their columns, and else refused with the value that does not', () => {
   let refused = 0
   fc.assert(
     fc.property(steps, (list) => {

@@ -29,7 +29,7 @@ function usdc(amount: Decimal) {
 }
 
 describe('the status of a vault', () => {
-  /** Every combination: suspended?, phase, value; then what it is with no position, all in range, one out of range. */
+  /** All combinations of suspension, phase and value, with the status without positions, all in range, one out of range. */
   const table: [
     suspended: boolean,
     phase: VaultPhase | null,
@@ -65,7 +65,7 @@ describe('the status of a vault', () => {
     expect(statuses).toEqual(expected)
   })
 
-  test('needs no more than a micro-dollar, or one position of many', () => {
+  test('changes with a micro-dollar, or one position of many', () => {
     const none = { open: 0, outOfRange: 0 }
     expect(statusOf({ ...newVault, valueUsd: new Decimal('0.000001'), positions: none })).toBe('planting')
     expect(statusOf({ ...newVault, valueUsd: hundred, positions: { open: 50, outOfRange: 1 } })).toBe('attention')
@@ -108,7 +108,7 @@ describe('the phase of a vault', () => {
     expect(fact(before).phase).toBe(after)
   })
 
-  test('is never exiting in an empty vault, nor planting after a position was shown', () => {
+  test('is never exiting in an empty vault, nor planting after a mark with a position', () => {
     const fact = fc.oneof<fc.Arbitrary<(vault: VaultState) => VaultState>[]>(
       fc.constantFrom(plant, exit, deposits, suspends, resume, withdraws('0'), withdraws('100')),
       fc.tuple(fc.constantFrom('0', '100'), fc.nat(2)).map(([value, open]) => marks(value, open)),
@@ -145,7 +145,7 @@ describe('the phase of a vault', () => {
 })
 
 describe('a suspension', () => {
-  test('says why and since when, and leaves nothing behind once lifted', () => {
+  test('has a reason and a time, and is removed completely when lifted', () => {
     fc.assert(
       fc.property(
         fc.string(),

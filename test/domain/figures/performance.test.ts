@@ -12,7 +12,7 @@ const all = { firstDay: -1, lastDay: 100_000 }
 /** Returns the end of a day, in Unix seconds: a newest fact at that time completes the day. */
 const endOf = (day: number): number => (day + 1) * 86_400
 
-/** Values at the ends of days, null where there was no fact; the first day starts with nothing. */
+/** Returns days from the values at their ends, null where there was no fact; the first day starts at 0. */
 function daysOf(ends: readonly (number | null)[]): DayGrowth[] {
   let value = 0
   return ends.flatMap((end, day): DayGrowth[] => {
@@ -23,7 +23,7 @@ function daysOf(ends: readonly (number | null)[]): DayGrowth[] {
   })
 }
 
-/** The same figures, straight from the values at the ends of all days. */
+/** Computes the same figures directly from the values at the ends of all days. */
 function expected(ends: readonly (number | null)[]) {
   const values: number[] = []
   for (const end of ends) values.push(end ?? values.at(-1) ?? 0)
@@ -123,7 +123,7 @@ describe('performance', () => {
     })
   })
 
-  test('beyond the range of a double is no return, and the other figures stand', () => {
+  test('beyond the range of a double is no return, and does not affect the other figures', () => {
     const growths = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? 1e36 : 1e34))
     const days = growths.map((growth, day) => ({ day, hasStart: true, hasEnd: true, growth }))
     const found = performanceOf([...days, { day: 40, hasStart: true, hasEnd: true, growth: 0.25 }], all, endOf(40))
@@ -144,7 +144,7 @@ describe('performance', () => {
     expect(performanceOf(halved, all, endOf(14)).timeWeightedReturn).toBe(2 ** 9 - 1)
   })
 
-  test('counts the days that lie whole in the window', () => {
+  test('counts the days that are completely in the window', () => {
     expect(wholeDays(0, 86_400)).toEqual({ firstDay: 0, lastDay: 0 })
     expect(wholeDays(1, 2 * 86_400 - 1)).toEqual({ firstDay: 1, lastDay: 0 })
   })

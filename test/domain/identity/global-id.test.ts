@@ -14,7 +14,7 @@ const hex = (digits: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: digits, maxLength: digits })
 
 const vault: fc.Arbitrary<Address> = hex(40).map((digits) => toAddress(`0x${digits}`))
-/** Any identifier that a fact may give, and some that look like parts of a global id. */
+/** Any identifier of a fact, including ones that look like parts of a global id. */
 const identifier = fc
   .oneof(
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }),
@@ -62,7 +62,7 @@ const address = toAddress(`0x${'a1'.repeat(20)}`)
 const hash = `0x${'0f'.repeat(32)}`
 
 describe('a global id', () => {
-  test('tells its object again, so that no two objects have the same', () => {
+  test('decodes to its object, so that no two objects have the same', () => {
     fc.assert(
       fc.property(object, (identified) => {
         expect(parseGlobalId(idOf(identified))).toEqual(identified)
@@ -73,7 +73,7 @@ describe('a global id', () => {
     )
   })
 
-  test('of any text is that of one object at most, whose own id differs in the case of hex digits alone', () => {
+  test('of any text decodes to one object at most, whose own id differs only in the case of hex digits', () => {
     const near = fc
       .tuple(fc.constantFrom(address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`), fc.string())
       .map((parts) => parts.join('/'))
