@@ -10,7 +10,7 @@ const marks = seconds.map((ts, index) => mark(vaultA, ts, String(1_000 + 2 * ind
 /** The first deposit below replaces the point of this mark, which is stored. */
 const replaced = mark(vaultA, midnight + 10, '0')
 const before: FactInput[] = [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'one'), replaced]
-/** Each mark is followed by a deposit of its second, and every 500th line is a mark: its point must not be written yet. */
+/** Each mark is followed by a deposit of its second. Every 500th line is a mark, whose point must not be written yet. */
 const facts: FactInput[] = [
   deposit(vaultA, midnight + 10, '1000'),
   ...seconds.flatMap((ts, index) => [marks[index] as FactInput, deposit(vaultA, ts, '1', String(1_000 + 2 * index))]),
@@ -21,7 +21,7 @@ test('points that are written while the rest of a long batch is projected are th
   for (const linesTogether of [100, facts.length]) {
     const database = await emptyDatabase()
     await apply(database, before)
-    // The same marks again, in the batch that has written them.
+    // The same marks again, in the batch whose points were written.
     const source = feedOf([...facts, ...marks.slice(0, 300)], linesTogether + 300)
     const { applied, skipped } = await ingest({ database, source })
     expect(applied).toEqual({ event: 651, mark: 650 })

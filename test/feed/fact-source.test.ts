@@ -15,7 +15,7 @@ import { midnight } from '../support/world.ts'
 
 const facts = demoFacts(midnight)
 
-/** A source of facts in lists of 100. */
+/** Returns a source of facts in lists of 100. */
 function factSource(all: readonly FactInput[]): FactSource {
   async function* lists(): AsyncGenerator<readonly FactInput[]> {
     for (let at = 0; at < all.length; at += 100) yield await Promise.resolve(all.slice(at, at + 100))
@@ -43,7 +43,7 @@ test('facts as objects lead to the same read model as facts as lines', async () 
   expect(await dumpReadModel(fromObjects)).toEqual(fromLines)
 })
 
-test('facts as objects are known where they were applied as lines', async () => {
+test('facts as objects are skipped where they were applied as lines', async () => {
   const database = await emptyDatabase()
   const { applied } = await ingest({ database, source: inputSource(Readable.from([Buffer.from(feedText(facts))])) })
   const again = await ingest({ database, source: factSource(facts) })

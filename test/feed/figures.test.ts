@@ -14,7 +14,7 @@ const strategies = ['one', 'two'] as const
 const vaults = [1, 2, 3, 4, 5]
 const strategyOf = (vault: number): string => strategies[vault % 2] ?? 'one'
 
-/** Valuation of a vault, by so many thousandths of its value, and a flow that may go with it. */
+/** A valuation of a vault: its change in thousandths, and an optional flow at that time. */
 interface Valuation {
   readonly waitSeconds: number
   readonly growth: number
@@ -31,7 +31,7 @@ const valuation: fc.Arbitrary<Valuation> = fc.record({
   flow: fc.constantFrom('none', 'none', 'none', 'deposit', 'withdraw'),
 })
 
-/** Facts of a vault, in their order: more than a month of them. */
+/** Returns facts of a vault in order, over more than a month. */
 function factsOf(vault: number, valuations: readonly Valuation[]): FactInput[] {
   const address = addressOf(vault)
   let [ts, units] = [midnight, 1_000_000_000]
@@ -59,12 +59,12 @@ const world = fc.record({
   facts: fc
     .tuple(...vaults.map(() => fc.array(valuation, { minLength: 34, maxLength: 50 })))
     .map((all) => all.map((valuations, index) => factsOf(vaults[index] ?? 0, valuations))),
-  /** Vaults in whose order facts are applied: some are days behind the others. */
+  /** Order of the vaults whose facts are applied: some are days behind others. */
   turns: fc.array(fc.constantFrom(...vaults), { minLength: 300, maxLength: 300 }),
   batchSize: fc.integer({ min: 3, max: 40 }),
 })
 
-function inTurns(facts: readonly FactInput[][], turns: readonly number[]): FactInput[] {
+function interleaved(facts: readonly FactInput[][], turns: readonly number[]): FactInput[] {
   const left = facts.map((of) => [...of])
   const ordered = turns.flatMap((vault) => left[vault - 1]?.splice(0, 1) ?? [])
   return [...ordered, ...left.flat()]
@@ -80,7 +80,7 @@ const days = `
     order by vault_day.day desc limit 1) held
   where vault.strategy_id = $1 and held.start_usd > 0 group by days.day`
 
-/** Figures of the strategies, straight from all days of all vaults. */
+/** Computes the figures of the strategies from all days of all vaults. */
 async function figuresOfAllDays(database: Database): Promise<object[]> {
   const newest = await database.query<{ id: string; at: number | null }>(
     {
@@ -120,7 +120,7 @@ describe('the figures of strategies', () => {
   })
   afterAll(() => database.close())
 
-  test('are those of all days of all vaults after each batch, whatever is late', async () => {
+  test('are those of all days of all vaults after each batch, for any late facts', async () => {
     let known = 0
     await fc.assert(
       fc.asyncProperty(world, async ({ facts, turns, batchSize }) => {
@@ -129,7 +129,7 @@ describe('the figures of strategies', () => {
           database,
           [...strategies].map((id) => strategy(id)),
         )
-        const all = inTurns(facts, turns)
+        const all = interleaved(facts, turns)
         for (let at = 0; at < all.length; at += batchSize) {
           await apply(database, all.slice(at, at + batchSize))
           const stored = await storedFigures(database)
@@ -142,7 +142,7 @@ describe('the figures of strategies', () => {
     expect(known).toBeGreaterThan(10)
   })
 
-  test('are those of all days of all vaults when writers complete days side by side', async () => {
+  test('are those of all days of all vaults when several writers complete days concurrently', async () => {
     await fc.assert(
       fc.asyncProperty(world, async ({ facts, batchSize }) => {
         await empty(database)
@@ -165,7 +165,7 @@ describe('the figures of strategies', () => {
     )
   })
 
-  test('cost no more at a new day where strategies have many vaults that it says nothing of', async () => {
+  test('cost no more at a new day where strategies have many vaults without facts on it', async () => {
     const marked = 12
     const series = { longSeries: 0, longPoints: 1, middlePoints: 1, points: 1, ledgerRows: 1 }
     const prices = { USDC: '1', WETH: '2500' }

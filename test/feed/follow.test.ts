@@ -78,7 +78,7 @@ const isReadTo = ({ source }: Following, bytes: number): Promise<void> =>
   eventually(() => expect(source.progress.bytesRead).toBe(bytes))
 
 describe('a feed that is followed', () => {
-  test('is applied from its beginning, and on as lines are appended', async () => {
+  test('is applied from its beginning, and continued as lines are appended', async () => {
     const following = await follow()
     await becomes('100')
     await appendFile(feed, lineOf(first))
@@ -128,7 +128,7 @@ describe('a feed that is followed', () => {
     expect(await dumpReadModel(database)).toEqual(followed)
   })
 
-  test('is read to its end where it is gzipped, and on where another file takes its place', async () => {
+  test('is read to its end where it is gzipped, and continued where another file replaces it', async () => {
     await writeFile(feed, gzipSync(feedText([...start, first])))
     await follow()
     await becomes('101')
@@ -164,7 +164,7 @@ describe('a feed that is followed', () => {
     expect(await valueUsd()).toBe('101')
   })
 
-  test('is an error that says so where it shrinks', async () => {
+  test('ends with an error where it shrinks', async () => {
     const following = await follow()
     await becomes('100')
     await truncate(feed, 10)
@@ -174,7 +174,7 @@ describe('a feed that is followed', () => {
 })
 
 describe('a feed that is followed again', () => {
-  test('resumes where it was applied to', async () => {
+  test('resumes at the applied position', async () => {
     const following = await follow()
     await becomes('100')
     await following.stop()
@@ -219,7 +219,7 @@ describe('a feed that is followed again', () => {
       expect((await next.stop()).applied).toEqual({ mark: 1 })
     })
 
-    test('unless it is damaged now, whose error is told', async () => {
+    test('unless it is damaged since, which is an error', async () => {
       await writeFile(feed, packed(facts))
       await ingest({ database, source: await fileSource(feed) })
       await writeFile(feed, packed(facts).subarray(0, -3))
@@ -227,7 +227,7 @@ describe('a feed that is followed again', () => {
     })
   })
 
-  test('counts its lines on, also where its last one had no newline yet', async () => {
+  test('continues to count its lines, also where its last one had no newline yet', async () => {
     await writeFile(feed, feedText(start).trimEnd())
     await ingest({ database, source: await fileSource(feed) })
     await appendFile(feed, `\n${lineOf(first)}{}\n`)
@@ -253,27 +253,27 @@ describe('a feed that is followed again', () => {
     ['is as long', others],
     ['is longer', [...others, mark(vaultB, midnight + 20, '1')]],
   ])(
-    'is read from its start where it was replaced by one that %s, and the operator is told',
+    'is read from its start where it was replaced by one that %s, and the operator is notified',
     async (_name, replacement) => {
       await ingest({ database, source: await fileSource(feed) })
       const last = await readFeedPosition(database.prisma, feed)
-      const told: unknown[] = []
+      const notices: unknown[] = []
       const watcher = {
-        onMissing: told.push,
-        onFound: told.push,
-        onRotated: told.push,
-        onChangedInPlace: told.push,
-        onLateLines: told.push,
-        onGzipEnd: told.push,
-        onLeft: told.push,
-        onOtherFile: (position: unknown) => void told.push(position),
+        onMissing: notices.push,
+        onFound: notices.push,
+        onRotated: notices.push,
+        onChangedInPlace: notices.push,
+        onLateLines: notices.push,
+        onGzipEnd: notices.push,
+        onLeft: notices.push,
+        onOtherFile: (position: unknown) => void notices.push(position),
       }
       const open = () => followedSource(feed, last, new AbortController().signal, watcher)
       await (await open()).close?.()
-      expect(told).toEqual([])
+      expect(notices).toEqual([])
       await writeFile(feed, feedText(replacement))
       await (await open()).close?.()
-      expect(told).toEqual([last])
+      expect(notices).toEqual([last])
       const next = await follow()
       await eventually(async () => {
         expect(await database.prisma.strategy.findUnique({ where: { id: 'two' } })).not.toBeNull()
@@ -296,18 +296,18 @@ describe('how far a feed was read', () => {
   }
   const commits = () => database.prisma.commitLog.count()
 
-  test('is written when it is at its end, as the time of the look that found no more, without a commit', async () => {
+  test('is written at its end, as the time of the check that found no more lines, without a commit', async () => {
     const now = midnight + 1_000.9
     await follow({ nowSeconds: () => now })
     await eventually(async () => expect(await stored()).toEqual([3, expect.any(Number), midnight + 10, null]))
     const [, readUntil] = await stored()
-    // A look takes less than the minute that the test has.
+    // A check takes less than the timeout of the test, a minute.
     expect(readUntil).toBeLessThanOrEqual(midnight + 1_000)
     expect(readUntil).toBeGreaterThan(midnight + 900)
     expect(await commits()).toBe(1)
   })
 
-  test('is written where the time that is stored is later, by a clock that was ahead', async () => {
+  test('is written where the stored time is later, from a clock that was ahead', async () => {
     const { stop } = await follow({ nowSeconds: () => midnight + 9_000_000 })
     await eventually(async () => expect((await stored())[1]).toBeGreaterThan(midnight + 8_000_000))
     await stop()
@@ -315,7 +315,7 @@ describe('how far a feed was read', () => {
     await eventually(async () => expect((await stored())[1]).toBeLessThanOrEqual(midnight + 1_000))
   })
 
-  test('is not written as an earlier block than the one that was read of a chain', async () => {
+  test('is not written with an earlier block of a chain than the stored one', async () => {
     await apply(database, start)
     const { name, line } = (await database.prisma.feed.findFirst()) ?? { name: '', line: 0n }
     for (const timestamp of [midnight + 50, midnight + 20]) {
@@ -329,7 +329,7 @@ describe('how far a feed was read', () => {
     await appendFile(feed, lineOf(first).trimEnd())
     const { stop } = await follow({ nowSeconds: () => midnight + 1_000 })
     await eventually(async () => expect(await stored()).toEqual([3, null, midnight + 10, null]))
-    // Several looks at its end.
+    // Several checks at its end.
     await wait(1_000)
     expect(await stored()).toEqual([3, null, midnight + 10, null])
     await stop()
@@ -355,7 +355,7 @@ describe('how far a feed was read', () => {
     expect(await stored()).toEqual([3, midnight - 5, midnight + 10, 7])
   })
 
-  test('contains the newest fact of the feed, also where it was known', async () => {
+  test('contains the newest fact of the feed, also a skipped one', async () => {
     await apply(database, [...start, ...marks])
     await follow()
     await eventually(async () => expect(await stored()).toEqual([3, null, midnight + 10, null]))

@@ -36,7 +36,7 @@ test.each([
   const table = / on (\w+)/.exec(when)?.[1] ?? ''
   const found: unknown[] = []
   const makeRoom = async (): Promise<void> => {
-    // Reads go on, and see nothing of the batch.
+    // Reads continue, without rows of the batch.
     found.push(await database.prisma.vault.count(), await database.prisma.equityPoint.count())
     await runScript(database, `drop trigger full_disk on ${table}`)
   }

@@ -121,7 +121,7 @@ describe.each([
     expect(await readFile(`${feed}.rejects.ndjson`, 'utf8')).toBe(rejects)
   })
 
-  test.skipIf(isLeftOut)('leaves what one run leaves, where lines were added to the file', async () => {
+  test.skipIf(isLeftOut)('has the same result as one run, where lines were added to the file', async () => {
     await writeFile(feed, textOf([...before, ...after]))
     await applyByCommand()
     const whole = await dumpReadModel(database)
@@ -133,7 +133,7 @@ describe.each([
     expect(await dumpReadModel(database)).toEqual(whole)
   })
 
-  test.skipIf(isLeftOut)('tries again what was set aside, once all lines are handled', async () => {
+  test.skipIf(isLeftOut)('retries lines that were set aside, once all lines are handled', async () => {
     await writeFile(feed, textOf([...before, ...after]))
     await applyFirstPart()
     expect(await applyByCommand()).toEqual([1, after.length, before.length - 2, 2])
@@ -149,7 +149,7 @@ describe.each([
     expect(await applyByCommand()).toEqual([0, after.length + 1, before.length - 2, 0])
   })
 
-  test.skipIf(isLeftOut)('stops at a line that was set aside, where bad lines are not to be', async () => {
+  test.skipIf(isLeftOut)('stops at a line that was set aside, without --skip-bad', async () => {
     await writeFile(feed, textOf([...before, ...after]))
     await applyFirstPart()
     await expect(applyByCommand(false)).rejects.toThrow(
@@ -157,16 +157,19 @@ describe.each([
     )
   })
 
-  test.skipIf(isLeftOut)('does not wait with a line that was set aside for a clock that is wrong by now', async () => {
-    const handled = [strategy('one'), opened(vaultA, 'one'), mark(vaultA, midnight + 10 * day, '1')]
-    const [late, early] = [midnight, midnight - 10 * day]
-    const rejects = rejectsFile(`${feed}.rejects.ndjson`)
-    await writeFile(feed, textOf(handled))
-    const first = await ingest({ database, source: await fileSource(feed), rejects, nowSeconds: () => late })
-    expect(first.rejected).toEqual({ mark: 1 })
-    await appendFile(feed, textOf([strategy('two', midnight - 20 * day)]))
-    const source = await fileSource(feed, await readFeedPosition(database.prisma, feed))
-    const { applied, rejected } = await ingest({ database, source, rejects, nowSeconds: () => early })
-    expect([applied, rejected]).toEqual([{ strategy: 1 }, { mark: 1 }])
-  })
+  test.skipIf(isLeftOut)(
+    'does not wait for a clock that is wrong meanwhile, with a line that was set aside',
+    async () => {
+      const handled = [strategy('one'), opened(vaultA, 'one'), mark(vaultA, midnight + 10 * day, '1')]
+      const [late, early] = [midnight, midnight - 10 * day]
+      const rejects = rejectsFile(`${feed}.rejects.ndjson`)
+      await writeFile(feed, textOf(handled))
+      const first = await ingest({ database, source: await fileSource(feed), rejects, nowSeconds: () => late })
+      expect(first.rejected).toEqual({ mark: 1 })
+      await appendFile(feed, textOf([strategy('two', midnight - 20 * day)]))
+      const source = await fileSource(feed, await readFeedPosition(database.prisma, feed))
+      const { applied, rejected } = await ingest({ database, source, rejects, nowSeconds: () => early })
+      expect([applied, rejected]).toEqual([{ strategy: 1 }, { mark: 1 }])
+    },
+  )
 })

@@ -37,7 +37,7 @@ import {
 const demo = demoFacts(midnight)
 const text = feedText(demo)
 
-/** A stream of bytes in pieces of these sizes, over and over. */
+/** Returns a stream of bytes in chunks of these sizes, which repeat. */
 function inPieces(bytes: Buffer, sizes: readonly number[], name = 'pieces'): Source {
   function* pieces(): Generator<Buffer> {
     for (let from = 0, index = 0; from < bytes.length; index++) {
@@ -53,8 +53,8 @@ function total(counts: KindCounts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
-/** Resolves when a transaction waits for the lock of another, or when the work is done. */
-async function someoneWaits(before: Promise<unknown>): Promise<'someone waits' | undefined> {
+/** Resolves when a transaction waits for a lock of another one, or when the work is done. */
+async function transactionWaits(before: Promise<unknown>): Promise<'someone waits' | undefined> {
   const text = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const work = { isDone: false }
   void before.finally(() => (work.isDone = true))
@@ -97,7 +97,7 @@ test('counts applied facts by kind', () => {
   }
 })
 
-test('a strategy or screen older than the one that stands is known, and changes nothing that is served', async () => {
+test('a strategy or screen older than the current one is stored, and changes no response', async () => {
   await emptyDatabase()
   const screen = (ts: number, symbol: string): FactInput => {
     const asset = { symbol, name: symbol, category: 'major' as const, venues: ['v'], liquidityUsd: '1' }
@@ -184,7 +184,7 @@ describe('a feed that is known already', () => {
   }
 })
 
-describe('the way in makes no difference:', () => {
+describe('the result does not depend on the input:', () => {
   let folder: string
   const file = (name: string): string => path.join(folder, name)
   const packed = gzipSync(text)
@@ -255,7 +255,7 @@ describe('the way in makes no difference:', () => {
     expect(await dumpReadModel(database)).toEqual(atOnce)
   })
 
-  describe('but a feed that cannot be read is refused by its name:', () => {
+  describe('a feed that cannot be read is refused with its name:', () => {
     test.each<[string, Buffer]>([
       ['a torn gzip', packed.subarray(0, packed.length / 2)],
       ['a gzip torn within its last bytes', packed.subarray(0, -3)],
@@ -289,7 +289,7 @@ describe('the way in makes no difference:', () => {
       await expect(ingest({ database, source })).rejects.toThrow(`${file('bad.gz')} can't be unpacked to its end: `)
     })
 
-    test('a file that is not there', async () => {
+    test('a missing file', async () => {
       await expect(fileSource(file('none'))).rejects.toThrow(`${file('none')} can't be opened: ENOENT`)
     })
 
@@ -320,7 +320,7 @@ describe('two feeds of different vaults of one strategy at once', () => {
   })
   const sourceOf = (bytes: Buffer, index: number): Source => inPieces(bytes, [12_000], `feed ${index}`)
 
-  test('end as one after the other', async () => {
+  test('have the result of one after the other', async () => {
     expect(feeds.length).toBeGreaterThan(1)
     await emptyDatabase()
     for (const [index, bytes] of feeds.entries()) await ingest({ database, source: sourceOf(bytes, index) })
@@ -335,24 +335,27 @@ describe('two feeds of different vaults of one strategy at once', () => {
     expect(applied).toBe(demo.filter((fact) => !('vault' in fact) || addresses.includes(fact.vault)).length)
   })
 
-  test.runIf(postgresUrl !== undefined)('do not wait for each other: one is done while the other is open', async () => {
-    await emptyDatabase()
-    const opening = [strategy('one'), ...[vaultA, vaultB].map((vault) => opened(vault, 'one'))]
-    await apply(database, [...opening, deposit(vaultA, midnight + 10, '100'), deposit(vaultB, midnight + 10, '100')])
-    const { rejects, isBlocked, release } = blockingRejects()
-    const feedNamed = (name: string, fact: FactInput): Source => ({ ...feedOf([fact]), name })
-    const first = ingest({ database, source: feedNamed('first', mark(vaultA, midnight + 20, '101')), rejects })
-    await Promise.race([isBlocked, first])
-    const second = ingest({ database, source: feedNamed('second', mark(vaultB, midnight + 20, '102')) })
-    const outcome = await Promise.race([second, someoneWaits(second)]).finally(async () => {
-      release()
-      await Promise.allSettled([first, second])
-    })
-    expect(outcome).toMatchObject({ applied: { mark: 1 } })
-    expect(await first).toMatchObject({ applied: { mark: 1 } })
-  })
+  test.runIf(postgresUrl !== undefined)(
+    'do not wait for each other: one ends while the transaction of the other is open',
+    async () => {
+      await emptyDatabase()
+      const opening = [strategy('one'), ...[vaultA, vaultB].map((vault) => opened(vault, 'one'))]
+      await apply(database, [...opening, deposit(vaultA, midnight + 10, '100'), deposit(vaultB, midnight + 10, '100')])
+      const { rejects, isBlocked, release } = blockingRejects()
+      const feedNamed = (name: string, fact: FactInput): Source => ({ ...feedOf([fact]), name })
+      const first = ingest({ database, source: feedNamed('first', mark(vaultA, midnight + 20, '101')), rejects })
+      await Promise.race([isBlocked, first])
+      const second = ingest({ database, source: feedNamed('second', mark(vaultB, midnight + 20, '102')) })
+      const outcome = await Promise.race([second, transactionWaits(second)]).finally(async () => {
+        release()
+        await Promise.allSettled([first, second])
+      })
+      expect(outcome).toMatchObject({ applied: { mark: 1 } })
+      expect(await first).toMatchObject({ applied: { mark: 1 } })
+    },
+  )
 
-  test('know a strategy that the other one publishes while they read, where they know its fact', async () => {
+  test('skip a strategy that the other one publishes while they read, where its fact is known', async () => {
     await emptyDatabase()
     let before: Promise<unknown> = Promise.resolve()
     const query: Transaction['query'] = (...statement) => {
@@ -365,7 +368,7 @@ describe('two feeds of different vaults of one strategy at once', () => {
     expect(revisions.filter(({ strategyId }) => !ids.has(strategyId))).toEqual([])
   })
 
-  test('and one feed twice at once ends as once', async () => {
+  test('and one feed twice concurrently has the result of one run', async () => {
     await emptyDatabase()
     const sources = [0, 1].map((index) => inPieces(Buffer.from(text), [20_000], `feed ${index}`))
     const summaries = await Promise.all(sources.map((source) => ingest({ database, source })))
@@ -392,7 +395,7 @@ describe('a JSON number is read through its own text', () => {
   })
 })
 
-test('a run that is stopped ends at a committed batch, and the next one does the rest', async () => {
+test('a run that is stopped ends at a committed batch, and the next one applies the rest', async () => {
   await emptyDatabase()
   const stopping = new AbortController()
   const onProgress = ({ applied }: Summary): void => {

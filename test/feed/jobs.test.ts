@@ -79,7 +79,7 @@ describe('segments', () => {
   const vaults = Array.from({ length: 12 }, (_, at) => addressOf(at + 1))
   const marks = Array.from({ length: 100 }, (_, at) => vaults.map((vault) => mark(vault, midnight + at, '1'))).flat()
 
-  test('hold each line once, each vault in one part, in the order of the feed', async () => {
+  test('contain each line once, each vault in one part, in the order of the feed', async () => {
     const lines = await linesOf(marks)
     const [segment, ...others] = segmentsOf(lines, 4)
     expect(others).toEqual([])
@@ -90,7 +90,7 @@ describe('segments', () => {
     for (const part of segment?.parts ?? []) expect(part).toEqual(part.toSorted((x, y) => x - y))
   })
 
-  test('a strategy stands between rounds, a screen does not', async () => {
+  test('a strategy separates rounds, a screen does not', async () => {
     const screen: FactInput = { kind: 'screen', ts: midnight, assets: [], pairs: [], strategies: {} }
     const lines = await linesOf([...marks, strategy('one'), ...marks.slice(0, 600), screen, ...marks.slice(600)])
     const segments = segmentsOf(lines, 4)
@@ -136,7 +136,7 @@ describe('segments', () => {
   })
 })
 
-test('lines of a round that one writer applies are in batches of as many bytes as usual ones have', async () => {
+test('lines of a round that one writer applies are in batches of the usual size in bytes', async () => {
   const database = await emptyDatabase()
   const unused: Writer = {
     apply: () => Promise.reject(new Error('The lines have one vault')),
@@ -162,7 +162,7 @@ test('lines of a round that one writer applies are in batches of as many bytes a
 })
 
 describe('gathered items', () => {
-  test('are joined while they come without a pause, and an error follows them', async () => {
+  test('are joined while they arrive without a pause, and an error follows them', async () => {
     const { promise: pauseSeen, resolve: seePause } = deferred()
     async function* source(): AsyncGenerator<string> {
       yield* await Promise.resolve(['1', '2', '3', '4', '5'])
@@ -209,7 +209,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     return { dump: await dumpReadModel(database), summary }
   }
 
-  /** Writers of which some fail, each at its own part. */
+  /** Returns writers of which some fail, each at its own part. */
   function failing(fails: (part: number) => 'before' | 'after' | null): Writer[] {
     let parts = 0
     return writers.map((writer) => ({
@@ -224,14 +224,14 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     }))
   }
 
-  test('leave the same as one', async () => {
+  test('have the result of one writer', async () => {
     let parts = 0
     const counting = failing(() => (parts++, null))
     expect(await applied(demo, { writers: counting })).toEqual(whole)
     expect(parts).toBe(4)
   })
 
-  test('count the vaults of an owner who loses one and gets another as one does', async () => {
+  test('count the vaults of an owner who loses one and gets another like one writer', async () => {
     const owners = [addressOf(901), addressOf(902)] as const
     const vaults = Array.from({ length: 18 }, (_, at) => addressOf(at + 1))
     const open = (at: number): FactInput => openedBy(owners[at === 17 ? 1 : 0], vaults[at])
@@ -250,7 +250,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     expect(dumps[1]).toEqual(dumps[0])
   })
 
-  test.skipIf(realFeed === null)('leave the same of real-market facts', async () => {
+  test.skipIf(realFeed === null)('have the result of one writer for real-market facts', async () => {
     const dumps: Dump[] = []
     for (const each of [[], writers]) {
       await empty(database)
@@ -260,7 +260,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     expect(dumps[1]).toEqual(dumps[0])
   })
 
-  test('wait for the right clock as one does, and set nothing aside by a wrong one', async () => {
+  test('wait for the correct clock like one writer, and set nothing aside by a wrong one', async () => {
     await applied(demo.slice(0, demo.length / 2), { writers: [] })
     // Of a round, of the batch after it, and of its repetition.
     const clocks = [0, 0, 0]
@@ -287,7 +287,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     if (way === 'before') expect(found.summary).toEqual(whole.summary)
   })
 
-  test('commit nothing behind a bad line, and all before it', async () => {
+  test('commit nothing after a bad line, and all before it', async () => {
     const at = demo.length - 300
     const bad = mark(addressOf(99), midnight, '1')
     const facts = [...demo.slice(0, at), bad, ...demo.slice(at)]
@@ -309,7 +309,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     expect(found[1]).toEqual(found[0])
   })
 
-  test.each([0, 1])('leave lines aside that were set aside, where the response of part %i is lost', async (lost) => {
+  test.each([0, 1])('do not apply lines that were set aside, where the response of part %i is lost', async (lost) => {
     const [a, b] = [addressOf(1), addressOf(2)]
     const marks = (vault: string, from: number): FactInput[] =>
       Array.from({ length: 250 }, (_, at) => mark(vault, midnight + from + at, '1'))

@@ -14,7 +14,7 @@ import { feedText } from '../support/feeds.ts'
 import { eventually, followWithHook } from '../support/followed-run.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
-/** Facts that one feed has skipped because another one has applied them, whose commit a failover has lost since. */
+/** Facts that one feed has skipped because another one has applied them in a commit that a failover loses. */
 const beginning = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
 const ofOther = [mark(vaultA, midnight + 20, '101')]
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-test('known facts of another feed that are lost are applied, though the facts known last are there', async () => {
+test('skipped facts of another feed that are lost are applied, though the last skipped facts are not lost', async () => {
   const feed = path.join(folder, 'followed.ndjson')
   const { real, name, beforeNext, reopened, batches, stop } = await followWithHook(feed, beginning)
   await eventually(() => expect(batches()).toBe(1))
@@ -98,7 +98,7 @@ async function fallBackAmongHandled(
   return { reopened, summary }
 }
 
-test('known facts of another feed that are lost are applied, though the position behind them is there', async () => {
+test('skipped facts of another feed that are lost are applied, though the position after them is not lost', async () => {
   const { reopened, summary } = await fallBackAmongHandled('again', [valid], { ofOther: [opened(vaultB, 'two')] })
   expect(reopened).toEqual([valid.length])
   // Each line is counted once.
@@ -152,7 +152,7 @@ test('the end of a source is recorded, though its last lines before the position
   const source: Source = {
     ...whole,
     chunks: firstBytes(whole.chunks, feedText(valid).length),
-    onEnd: (given) => void (atEnd = given),
+    onEnd: (end) => void (atEnd = end),
   }
   await ingest({
     database,

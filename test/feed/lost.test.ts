@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** A database that loses a reported commit, like a failover to a lagging replica. */
+/** Returns a database that loses a reported commit, like a failover to a lagging replica. */
 function losing(database: Database, lost: number): Database {
   let count = 0
   const rollback = new Error('lost')
@@ -39,16 +39,16 @@ function losing(database: Database, lost: number): Database {
     ...database,
     async transaction<Result>(work: Parameters<typeof database.transaction<Result>>[0]): Promise<Result> {
       if (count++ !== lost) return database.transaction(work)
-      const told: Result[] = []
+      const results: Result[] = []
       await database
         .transaction(async (transaction) => {
-          told.push(await work(transaction))
+          results.push(await work(transaction))
           throw rollback
         })
         .catch((error: unknown) => {
           if (error !== rollback) throw error
         })
-      return told[0] as Result
+      return results[0] as Result
     },
   }
 }
@@ -60,7 +60,7 @@ async function applied(source: Source, lost: number) {
   const onReopen = (stored: unknown): void => void reopened.push(stored)
   const summary = await ingest({ database: losing(database, lost), source, rejects, onReopen })
   return {
-    came: { summary, rejects: await readFile(rejects.file, 'utf8'), dump: await dumpReadModel(database) },
+    outcome: { summary, rejects: await readFile(rejects.file, 'utf8'), dump: await dumpReadModel(database) },
     reopened: reopened.length,
   }
 }
@@ -73,7 +73,7 @@ test.each(['plain.ndjson', 'packed.ndjson.gz'])(
     for (const lost of [0, 1]) {
       const found = await applied(await fileSource(path.join(folder, name)), lost)
       expect(found.reopened).toBe(1)
-      expect(found.came).toEqual(whole.came)
+      expect(found.outcome).toEqual(whole.outcome)
     }
   },
 )
@@ -87,28 +87,28 @@ async function cutAt(file: string, byte: number): Promise<Source> {
   return { ...source, chunks: inPieces(source.chunks) }
 }
 
-test('what was lost behind a batch of bad lines is applied again, and counted once', async () => {
+test('lost facts after a batch of bad lines are applied again, and counted once', async () => {
   const bad = '{"kind":"trade"}\n'.repeat(2)
   const file = path.join(folder, 'bad-first.ndjson')
   await writeFile(file, bad + lines.slice(0, 5).join('\n'))
   const whole = await applied(await cutAt(file, bad.length), -1)
   const found = await applied(await cutAt(file, bad.length), 1)
   expect([whole.reopened, found.reopened]).toEqual([0, 1])
-  expect(found.came).toEqual(whole.came)
+  expect(found.outcome).toEqual(whole.outcome)
 })
 
-test('a line that was set aside before what was lost remains so, where a gzipped file is read again', async () => {
+test('a line that was set aside before the lost facts remains so, where a gzipped file is read again', async () => {
   const file = path.join(folder, 'early.ndjson.gz')
   const first = feedText([strategy('one'), mark(vaultA, midnight + 100, '1'), opened(vaultA, 'one')])
   await writeFile(file, gzipSync(first + feedText([deposit(vaultA, midnight + 10, '100')])))
   const whole = await applied(await cutAt(file, first.length), -1)
   const found = await applied(await cutAt(file, first.length), 1)
   expect([whole.reopened, found.reopened]).toEqual([0, 1])
-  expect(whole.came.summary.rejected).toEqual({ mark: 1 })
-  expect(found.came).toEqual(whole.came)
+  expect(whole.outcome.summary.rejected).toEqual({ mark: 1 })
+  expect(found.outcome).toEqual(whole.outcome)
 })
 
-test('bad lines that a file has got before a failover, mended in place, are set aside and counted', async () => {
+test('bad lines that a change in place before a failover has added are set aside and counted', async () => {
   const [known, bad] = ['{"kind":"trade"}\n', '{"kind":"track"}\n']
   const file = path.join(folder, 'mended.ndjson')
   await writeFile(file, known + feedText(beginning))
@@ -131,7 +131,7 @@ test('bad lines that a file has got before a failover, mended in place, are set 
   )
 })
 
-test('a feed that can be read but once ends with the reason, and applies nothing past the gap', async () => {
+test('a feed that cannot be read again ends with the reason, and applies nothing after the gap', async () => {
   const database = await emptyDatabase()
   const running = ingest({ database: losing(database, 1), source: feedOf(demo, 1_000) })
   await expect(running).rejects.toBeInstanceOf(UnrepeatableFeed)
@@ -147,7 +147,7 @@ const appended = [mark(vaultA, midnight + 20, '101')]
 const ofNext = [mark(vaultA, midnight + 30, '102')]
 
 test.each([
-  // Where nothing of the feed is left, there is no position to count from: its lines count again.
+  // Where nothing of the feed remains, there is no position to count from: its lines count again.
   ['the first batch', 0, { strategy: 2, vault: 2, event: 2, mark: 1 }],
   ['the last batch', 1, { strategy: 1, vault: 1, event: 1, mark: 2 }],
 ])('%s of a file that another one replaced is applied again from that file', async (_what, lost, counted) => {
@@ -219,7 +219,7 @@ test('the last commit before an ingest returns is applied again where it is lost
   await expect(once).rejects.toBeInstanceOf(UnrepeatableFeed)
 })
 
-test('the last commit of a followed feed that is quiet is applied again where it is lost', async () => {
+test('the last commit of a followed feed without new lines is applied again where it is lost', async () => {
   const [feed, stopping] = [path.join(folder, 'quiet.ndjson'), new AbortController()]
   await writeFile(feed, feedText(beginning))
   const database = await emptyDatabase()
@@ -237,7 +237,7 @@ test('the last commit of a followed feed that is quiet is applied again where it
   expect(reopened).toEqual([null])
 })
 
-test('a position of an earlier reading, further on in the file, is not where the lost lines are read on', async () => {
+test('lost lines are not read from a later position of an earlier reading of the file', async () => {
   const feed = path.join(folder, 'read-again.ndjson')
   const last = mark(vaultA, midnight + 40, '103')
   await writeFile(feed, feedText([...beginning, last]))
@@ -245,7 +245,7 @@ test('a position of an earlier reading, further on in the file, is not where the
   const { database, beforeNext } = withTransactionHook(real)
   const name = path.resolve(feed)
   const all = feedText([...beginning, last])
-  // The same last line at the same place, and a line before it that is another one now.
+  // The same last line at the same offset, with a changed line before it.
   const between = [mark(vaultA, midnight + 50, '104'), mark(vaultA, midnight + 60, '105')]
   const source = await fileSource(feed)
   await ingest({ database: real, source })
@@ -276,7 +276,7 @@ test('a position of an earlier reading, further on in the file, is not where the
   expect(await real.prisma.equityPoint.count()).toBe(4)
 })
 
-test('a commit that is lost is noticed, though the batches around it are of one position', async () => {
+test('a lost commit is detected, though the batches around it have one position', async () => {
   const marks = Array.from({ length: 4 }, (_, at) => mark(vaultA, midnight + 20 + at, `10${at}`))
   const lists = [beginning, ...marks.map((one) => [one])]
   const position = { line: 0, byte: 7, fingerprint: 'a second with many facts' }

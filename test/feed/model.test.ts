@@ -33,7 +33,7 @@ interface Applied {
   readonly rejected: readonly { readonly line: number; readonly key: string | null }[]
 }
 
-/** Applies lines with the bad ones set aside. */
+/** Applies lines, and sets bad ones aside. */
 async function applySkipping(
   lines: readonly ModelLine[],
   linesTogether: number,
@@ -57,7 +57,7 @@ function total(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
-/** Counts outcomes as the model has them. */
+/** Counts the outcomes of the model. */
 function countsOf(outcomes: readonly (Outcome | null)[]): Applied {
   const having = (status: Outcome['status']): number => outcomes.filter((one) => one?.status === status).length
   const rejected = outcomes.flatMap((one, at) => (one?.status === 'rejected' ? [{ line: at + 1, key: one.key }] : []))
@@ -65,13 +65,13 @@ function countsOf(outcomes: readonly (Outcome | null)[]): Applied {
 }
 
 describe('any feed', () => {
-  test('leads to what a naive model of the rules says, by REST and GraphQL, now and at each second', async () => {
-    const property = fc.asyncProperty(shape, fc.integer({ min: 1, max: 60 }), async (given, linesTogether) => {
+  test('has the result of a naive model of the rules, by REST and GraphQL, now and at each second', async () => {
+    const property = fc.asyncProperty(shape, fc.integer({ min: 1, max: 60 }), async (feedShape, linesTogether) => {
       database = await emptyDatabase()
-      const { lines, model } = feedOfShape(given)
+      const { lines, model } = feedOfShape(feedShape)
       expect(await applySkipping(lines, linesTogether)).toEqual(countsOf(lines.map(({ outcome }) => outcome)))
       const before = await dumpReadModel(database)
-      // A bad fact may be good now: of a vault, say, that was opened since.
+      // A rejected fact may be valid by now: of a vault that was opened since, for example.
       const again = countsOf(lines.map(({ fact, outcome }) => (fact === null ? outcome : model.apply(fact))))
       expect(await applySkipping(lines, lines.length)).toEqual(again)
       if (again.applied === 0) expect(await dumpReadModel(database)).toEqual(before)
@@ -80,25 +80,28 @@ describe('any feed', () => {
     await fc.assert(property, { numRuns: Number(process.env['MODEL_RUNS'] ?? 2), endOnFailure: true })
   })
 
-  test.skipIf(postgresUrl === undefined)('leads to the same, and the same bad lines, by several writers', async () => {
-    const url = await createOnServer(postgresUrl ?? '')
-    database = await openPostgreSql(url, 5)
-    await migrate(database)
-    const writers = Array.from({ length: 3 }, () => createWriter(openPostgreSqlWriter(url)))
-    try {
-      const property = fc.asyncProperty(shape, async (given) => {
-        const { lines } = feedOfShape({ ...given, lines: 1_500, vaults: 9, isCatalogueFixed: true })
-        await empty(database)
-        const wanted = countsOf(lines.map(({ outcome }) => outcome))
-        expect(await applySkipping(lines, lines.length)).toEqual(wanted)
-        const whole = await dumpReadModel(database)
-        await empty(database)
-        expect(await applySkipping(lines, lines.length, writers)).toEqual(wanted)
-        expect(await dumpReadModel(database)).toEqual(whole)
-      })
-      await fc.assert(property, { numRuns: Number(process.env['MODEL_RUNS'] ?? 2), endOnFailure: true })
-    } finally {
-      await Promise.all([...writers, database].map((each) => each.close()))
-    }
-  })
+  test.skipIf(postgresUrl === undefined)(
+    'has the same result, and the same bad lines, by several writers',
+    async () => {
+      const url = await createOnServer(postgresUrl ?? '')
+      database = await openPostgreSql(url, 5)
+      await migrate(database)
+      const writers = Array.from({ length: 3 }, () => createWriter(openPostgreSqlWriter(url)))
+      try {
+        const property = fc.asyncProperty(shape, async (feedShape) => {
+          const { lines } = feedOfShape({ ...feedShape, lines: 1_500, vaults: 9, isCatalogueFixed: true })
+          await empty(database)
+          const wanted = countsOf(lines.map(({ outcome }) => outcome))
+          expect(await applySkipping(lines, lines.length)).toEqual(wanted)
+          const whole = await dumpReadModel(database)
+          await empty(database)
+          expect(await applySkipping(lines, lines.length, writers)).toEqual(wanted)
+          expect(await dumpReadModel(database)).toEqual(whole)
+        })
+        await fc.assert(property, { numRuns: Number(process.env['MODEL_RUNS'] ?? 2), endOnFailure: true })
+      } finally {
+        await Promise.all([...writers, database].map((each) => each.close()))
+      }
+    },
+  )
 })

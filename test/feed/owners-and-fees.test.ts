@@ -84,7 +84,7 @@ describe('the fee summary', () => {
     event(vaultA, midnight + 45, { type: 'fee', amountUsd: '0.25' }),
   ]
 
-  test('follows from flows, fee rows and gains until a mark tells one', async () => {
+  test('is derived from flows, fee rows and gains until a mark has one', async () => {
     await apply(database, life)
     expect(await feesOf()).toEqual({ contributedUsd: 100, withdrawnUsd: 30, taxedUsd: 1.75, highWaterUsd: 20 })
     const fees = { contributedUsd: '1', withdrawnUsd: '2', taxedUsd: '3', highWaterUsd: '4' }
@@ -96,7 +96,7 @@ describe('the fee summary', () => {
     expect(await feesOf()).toEqual({ contributedUsd: 1, withdrawnUsd: 2, taxedUsd: 3, highWaterUsd: 4 })
   })
 
-  test("has the vault's own high-water mark where marks tell the value at it", async () => {
+  test("has the vault's own high-water mark where marks have the value at it", async () => {
     await apply(database, [...life, mark(vaultA, midnight + 50, '85', { highWaterValueUsd: '97.5' })])
     // 97.5 + 30 - 100.
     expect(await feesOf()).toEqual({ contributedUsd: 100, withdrawnUsd: 30, taxedUsd: 1.75, highWaterUsd: 27.5 })
@@ -106,7 +106,7 @@ describe('the fee summary', () => {
     expect(await feesOf()).toMatchObject({ highWaterUsd: 0 })
   })
 
-  test('is not told twice by one mark', async () => {
+  test('is refused in a mark with both forms', async () => {
     const fees = { contributedUsd: '1', withdrawnUsd: '2', taxedUsd: '3', highWaterUsd: '4' }
     const twice = mark(vaultA, midnight + 50, '85', { fees, highWaterValueUsd: '97.5' })
     await expect(apply(database, [...life, twice])).rejects.toThrow('highWaterValueUsd is there beside fees')

@@ -56,8 +56,8 @@ test.each([
   },
 )
 
-describe('a run that has skipped what another feed applied, and that brings nothing new', () => {
-  /** Returns the expected state of such a run, and the version that another feed has committed since. */
+describe('a run without new facts that has skipped facts of another feed', () => {
+  /** Returns the expected state of such a run, and the version of a later commit of another feed. */
   async function quietRun(database: TestDatabase) {
     const newest = async (): Promise<string> => (await database.prisma.dataHead.findFirstOrThrow()).version
     await ingest({ database, source: feedOf([strategy('one')]) })

@@ -7,7 +7,7 @@ import { timePasses } from '../support/time-passes.ts'
 import { feedOf } from '../support/world.ts'
 
 describe('a source', () => {
-  /** Takes the first segment, and waits. */
+  /** Reads the first segment, and waits. */
   async function begin(source: Source) {
     const parsed: number[] = []
     const parse = (lines: readonly Line[]): Promise<Batch> => {
@@ -30,13 +30,13 @@ describe('a source', () => {
   })
 
   test('that grows is not read before its lines are applied', async () => {
-    let asked = 0
+    let chunksRead = 0
     const source: Source = { ...feedOf([]), chunks: chunks(), onEnd: () => undefined }
     async function* chunks(): AsyncGenerator<Buffer> {
-      for (; asked < 2; asked++) yield await Promise.resolve(Buffer.from('1\n'))
+      for (; chunksRead < 2; chunksRead++) yield await Promise.resolve(Buffer.from('1\n'))
     }
     const { parsed } = await begin(source)
-    expect({ parsed, asked }).toEqual({ parsed: [], asked: 0 })
+    expect({ parsed, chunksRead }).toEqual({ parsed: [], chunksRead: 0 })
   })
 
   test('that fails has its earlier lines applied first', async () => {

@@ -22,7 +22,7 @@ const screen: FactInput = {
 }
 const firstMark = mark(vaultA, midnight + 20, '101', { positions: [position('p')] })
 
-/** A blank line is no fact, but it counts. */
+/** A blank line, which is no fact but is counted. */
 const before: readonly Line[] = [
   strategy('one'),
   screen,
@@ -35,7 +35,7 @@ const badLine = before.length + 1
 const after = mark(vaultA, midnight + 90, '103')
 const soon = midnight + 30
 
-/** A fact with some keys as its producer may not write them; undefined leaves the key out. */
+/** Writes a fact with changed keys; undefined removes the key. */
 function altered(fact: FactInput, changes: Record<string, unknown>): string {
   return JSON.stringify({ ...fact, ...changes })
 }
@@ -48,7 +48,7 @@ const withdrawal = (amountUsd: string, valueBeforeUsd: string) =>
 const screened = (changes: Record<string, unknown>) => altered({ ...screen, ts: soon }, changes)
 const ofSize = (bytes: number) => marked({}).padEnd(bytes)
 
-type Case = [flaw: string, line: Line, key: string | null, reason: string | RegExp]
+type Case = [badFact: string, line: Line, key: string | null, reason: string | RegExp]
 
 const badJson: Case[] = [
   ['broken JSON', '{"kind":"mark",', null, /^the line is not JSON: .*end/],
@@ -299,7 +299,7 @@ const pepeDeposit = (ts: number, amountUsd: string, amount: string, price: strin
 const out = (ts: number, amountUsd: string, valueBeforeUsd: string, prices: Record<string, string> = { USDC: '1' }) =>
   event(vaultB, ts, { type: 'withdraw', amountUsd, valueBeforeUsd, prices })
 
-/** Facts of vault B of which the last takes a figure beyond its column. */
+/** Facts of vault B of which the last exceeds the limit of a column. */
 const tooLarge: [figure: string, facts: FactInput[], key: string, reason: string | RegExp][] = [
   [
     'what the vault is worth',
@@ -385,14 +385,14 @@ describe('a feed is refused at its first bad line, and all before it is committe
     await emptyDatabase()
   })
 
-  const refuses = async (_flaw: string, line: Line, key: string | null, reason: string | RegExp): Promise<void> => {
+  const refuses = async (_case: string, line: Line, key: string | null, reason: string | RegExp): Promise<void> => {
     const error: unknown = await apply(database, [...before, line, after]).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(BadFact)
-    const flaw = error as BadFact
-    expect({ line: flaw.line, key: flaw.key }).toEqual({ line: badLine, key })
-    if (typeof reason === 'string') expect(flaw.reason).toBe(reason)
-    else expect(flaw.reason).toMatch(reason)
-    expect(flaw.message).toBe(`standard input, line ${badLine}: ${key === null ? '' : `${key} `}${flaw.reason}`)
+    const badFact = error as BadFact
+    expect({ line: badFact.line, key: badFact.key }).toEqual({ line: badLine, key })
+    if (typeof reason === 'string') expect(badFact.reason).toBe(reason)
+    else expect(badFact.reason).toMatch(reason)
+    expect(badFact.message).toBe(`standard input, line ${badLine}: ${key === null ? '' : `${key} `}${badFact.reason}`)
     expect(await dump(database)).toEqual(applied)
   }
 
@@ -424,7 +424,7 @@ describe('a feed is refused at its first bad line, and all before it is committe
     })
   })
 
-  test('a mark without the price of an asset that was withdrawn whole', async () => {
+  test('a mark without the price of an asset that was withdrawn completely', async () => {
     const prices = { USDC: '1', WETH: '2000' }
     const assets = [
       { symbol: 'USDC', amount: '1000' },
@@ -546,7 +546,7 @@ describe('a feed with rejects', () => {
     expect(entry).toMatchObject({ line: badLine + 2, key: 'amountUsd', text: JSON.stringify(large[1]) })
   })
 
-  test('keeps a line of 10 MB whole, and says where a longer one is cut', async () => {
+  test('keeps a line of 10 MB, and marks where a longer one is truncated', async () => {
     const { file } = await applySkipping('long.ndjson', [ofSize(10_000_000), ofSize(40_000_000)])
     const [whole = '', cut = ''] = (await readFile(file, 'utf8')).split('\n')
     const first = JSON.parse(whole) as { text: string; cutFromBytes?: number }
@@ -557,7 +557,7 @@ describe('a feed with rejects', () => {
     expect(second.cutFromBytes).toBe(40_000_000)
   })
 
-  test('leaves no file where no line is bad', async () => {
+  test('creates no file where no line is bad', async () => {
     const { file, summary } = await applySkipping('none.ndjson', before)
     expect(summary.rejected).toEqual({})
     await expect(readFile(file)).rejects.toThrow('ENOENT')

@@ -28,15 +28,15 @@ const linesOf = async (): Promise<unknown[]> => {
   return lines.map((line) => (JSON.parse(line) as { line: number }).line)
 }
 
-/** Returns the methods of open files. */
+/** Returns the prototype of open files, whose methods can be replaced. */
 async function prototypeOfFiles(): Promise<FileHandle> {
   const handle = await open(file, 'a')
   await handle.close()
   return Object.getPrototypeOf(handle) as FileHandle
 }
 
-/** Lets so many bytes be written, until the returned function is called. */
-async function withRoom(bytes: number): Promise<() => void> {
+/** Simulates a disk with this number of free bytes, until the returned function is called. */
+async function limitDiskSpace(bytes: number): Promise<() => void> {
   let left = bytes
   const spy = vi.spyOn(await prototypeOfFiles(), 'write').mockImplementation(async function (
     this: FileHandle,
@@ -106,7 +106,7 @@ describe('a file of bad lines', () => {
     })
   })
 
-  test('has each line of a feed that is read again once, and keeps those of a feed before', async () => {
+  test('has each line of a feed that is read again once, and keeps those of an earlier feed', async () => {
     await rejectsFile(file).write([bad(1, 'of yesterday'), bad(2)])
     await rejectsFile(file).write([bad(1), bad(2)])
     expect((await readFile(file, 'utf8')).match(/"text":"[^"]*"/g)).toEqual([
@@ -135,7 +135,7 @@ describe('a file of bad lines', () => {
     await one.write([bad(1)])
     await other.write([bad(1), bad(2)])
     await one.write([bad(3)])
-    // An attempt of a batch that came to nothing.
+    // A failed attempt of a batch.
     await other.write([bad(4)])
     await one.write([bad(5), bad(2)])
     expect(await linesOf()).toEqual([1, 2, 3, 4, 5])
@@ -154,7 +154,7 @@ describe('a file of bad lines', () => {
     )
   })
 
-  test('has each line once where several processes write the same ones at once, also the first ones', async () => {
+  test('has each line once where several processes write the same ones concurrently, also the first ones', async () => {
     const lines = Array.from({ length: 50 }, (_, at) => bad(at + 1))
     const processes = Array.from({ length: 4 }, () => rejectsFile(file))
     await Promise.all(
@@ -165,7 +165,7 @@ describe('a file of bad lines', () => {
     expect(await linesOf()).toEqual(lines.map(({ line }) => line.number))
   })
 
-  test('is begun anew where it was removed, or another one stands there', async () => {
+  test('is created again where it was removed or replaced', async () => {
     const rejects = rejectsFile(file)
     await rejects.write([bad(1), bad(2)])
     await rm(file)
@@ -176,7 +176,7 @@ describe('a file of bad lines', () => {
     expect(await linesOf()).toEqual([3])
   })
 
-  test('keeps whole lines behind half a line, which a crash has left', async () => {
+  test('keeps complete lines after an incomplete one that a crash has left', async () => {
     await rejectsFile(file).write([bad(1)])
     await appendFile(file, '{"line":2,"te')
     await rejectsFile(file).write([bad(2)])
@@ -184,7 +184,7 @@ describe('a file of bad lines', () => {
     expect(lines.slice(1)).toEqual(['{"line":2,"te', expect.stringContaining('"text":"bad 2"') as string, ''])
   })
 
-  test('has no line of other processes removed, and no half line left, where a full disk takes part of a write', async () => {
+  test('loses no line of other processes, and keeps no incomplete one, where a full disk truncates a write', async () => {
     const [rejects, other] = [rejectsFile(file), rejectsFile(file)]
     await rejects.write([bad(1)])
     const attempt = [bad(2), bad(3), bad(4)]
@@ -195,14 +195,14 @@ describe('a file of bad lines', () => {
       [10, []],
       [5, [bad(11)]],
     ] as const) {
-      const restore = await withRoom(room)
+      const restore = await limitDiskSpace(room)
       await expect(rejects.write(attempt)).rejects.toThrow(/Make room on its disk/)
       restore()
       await other.write(others)
     }
     await rejects.write(attempt)
     const parsed = (await readFile(file, 'utf8')).split('\n').map((line) => /"line":(\d+).*\}$/.exec(line)?.[1] ?? line)
-    // A half line stays where another process has written behind it.
+    // An incomplete line remains where another process has written after it.
     expect(parsed).toEqual([
       '1',
       '2',
@@ -216,7 +216,7 @@ describe('a file of bad lines', () => {
     ])
   })
 
-  test('compares what is added with its newest lines only, however many it has', async () => {
+  test('compares added lines with its newest lines only', async () => {
     const long = 'x'.repeat(500)
     const many = Array.from({ length: 20_000 }, (_, at) => bad(at, `${long}${at}`))
     await rejectsFile(file).write(many)
@@ -242,43 +242,43 @@ describe('a file of bad lines', () => {
     expect((await stat(file)).size).toBe(size)
   })
 
-  test('does not grow either where a full disk took part of the batch at first', async () => {
+  test('does not grow either where a full disk has truncated the batch at first', async () => {
     const long = 'x'.repeat(3_000)
     const many = Array.from({ length: 3_000 }, (_, at) => bad(at, `${long}${at}`))
     const rejects = rejectsFile(file)
     await rejects.write([bad(9_999)])
-    const restore = await withRoom(6 * 1024 * 1024)
+    const restore = await limitDiskSpace(6 * 1024 * 1024)
     await expect(rejects.write(many)).rejects.toThrow(/Make room on its disk/)
     restore()
     for (let attempt = 0; attempt < 3; attempt++) await rejects.write(many)
     expect(await linesOf()).toEqual([9_999, ...many.map(({ line }) => line.number)])
   })
 
-  test('has no line joined to half a line, however long that is', async () => {
+  test('has no line appended to an incomplete one of any length', async () => {
     await writeFile(file, `{"line":1,"text":"${'x'.repeat(5 * 1024 * 1024)}`)
     await rejectsFile(file).write([bad(2)])
     const [, whole = ''] = (await readFile(file, 'utf8')).split('\n')
     expect(JSON.parse(whole)).toMatchObject({ line: 2 })
   })
 
-  test('that cannot be written is told', async () => {
+  test('that cannot be written is an error', async () => {
     const rejects = rejectsFile(path.join(folder, 'nowhere', 'feed.rejects.ndjson'))
     await expect(rejects.write([bad(1)])).rejects.toBeInstanceOf(UnwritableRejects)
   })
 })
 
-test('two runs of standard input beside each other leave the bad lines of both, and neither takes the other for a loss', async () => {
+test('two concurrent runs of standard input keep the bad lines of both, and neither reports lost commits', async () => {
   const database = await emptyDatabase()
   const of = (name: string) => Array.from({ length: 30 }, (_, at) => `bad line ${at} of ${name}`)
   await Promise.all(
     ['one', 'other'].map((name) => ingest({ database, source: feedOf(of(name), 3), rejects: rejectsFile(file) })),
   )
   const texts = (await readFile(file, 'utf8')).trimEnd().split('\n')
-  const told = texts.map((line) => (JSON.parse(line) as { text: string }).text)
-  expect(told.toSorted()).toEqual([...of('one'), ...of('other')].toSorted())
+  const rejected = texts.map((line) => (JSON.parse(line) as { text: string }).text)
+  expect(rejected.toSorted()).toEqual([...of('one'), ...of('other')].toSorted())
 })
 
-test('a line that was set aside for want of what stands behind it is applied when the feed is read again', async () => {
+test('a line that was set aside because it depends on a later one is applied when the feed is read again', async () => {
   const database = await emptyDatabase()
   const facts = [mark(vaultA, midnight + 1, '5'), opened(vaultA, 'one'), strategy('one')]
   const read = () => ingest({ database, source: feedOf(facts), rejects: rejectsFile(file) })

@@ -17,39 +17,39 @@ import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { manyDemoFacts } from '../support/feeds.ts'
 import { feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
-/** Fate of a transaction: the database is down before it, its commit response is lost, or it deadlocks, at its start or end. */
-type Fate = 'well' | 'out' | 'full' | 'unheard' | 'deadlock' | 'late deadlock'
+/** Fault of a transaction: an outage or a full disk before it, a lost commit response, or a deadlock, at its start or end. */
+type Fault = 'well' | 'out' | 'full' | 'unheard' | 'deadlock' | 'late deadlock'
 
 const deadlock = () => Object.assign(new Error('deadlock detected'), { code: '40P01', severity: 'ERROR' })
 
 /**
- * The database, with these things happening to its next transactions.
+ * Returns the database with faults in its next transactions.
  * @param afterConflict called once a transaction is rolled back that deadlocked at its end
  */
 function faulty(
   database: Database,
-  fates: readonly Fate[],
+  faults: readonly Fault[],
   afterConflict: () => Promise<unknown> = () => Promise.resolve(),
 ): Database {
-  const next = fates.values()
+  const next = faults.values()
   return {
     ...database,
     async transaction(work) {
-      const fate = next.next().value ?? 'well'
-      if (fate === 'out') throw new DatabaseUnavailable(new Error('it is out'))
-      if (fate === 'full') throw new DatabaseFull('disk', 'a folder', new Error('it is full'))
-      if (fate === 'deadlock') throw deadlock()
+      const fault = next.next().value ?? 'well'
+      if (fault === 'out') throw new DatabaseUnavailable(new Error('it is out'))
+      if (fault === 'full') throw new DatabaseFull('disk', 'a folder', new Error('it is full'))
+      if (fault === 'deadlock') throw deadlock()
       const result = await database
         .transaction(async (transaction) => {
           const done = await work(transaction)
-          if (fate === 'late deadlock') throw deadlock()
+          if (fault === 'late deadlock') throw deadlock()
           return done
         })
         .catch(async (error: unknown) => {
-          if (fate === 'late deadlock') await afterConflict()
+          if (fault === 'late deadlock') await afterConflict()
           throw error
         })
-      if (fate === 'unheard') throw new DatabaseUnavailable(new Error('its answer is lost'))
+      if (fault === 'unheard') throw new DatabaseUnavailable(new Error('its answer is lost'))
       return result
     },
   }
@@ -63,12 +63,12 @@ const facts = [...demo.slice(0, 40), ...badLines, ...demo.slice(40)]
 
 let database: TestDatabase
 let folder: string
-/** The read model without faults. */
+/** The result without faults. */
 let whole: { dump: Dump; summary: Summary; rejects: string }
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'patience-'))
-  whole = (await applied([])).came
+  whole = (await applied([])).outcome
 })
 beforeEach(async () => {
   database = await emptyDatabase()
@@ -78,7 +78,7 @@ afterAll(() => rm(folder, { recursive: true }))
 let runs = 0
 
 async function applied(
-  fates: readonly Fate[],
+  faults: readonly Fault[],
   { source = feedOf(facts, firstBatch), ...options }: Partial<IngestOptions> = {},
   afterConflict: () => Promise<unknown> = () => Promise.resolve(),
 ) {
@@ -86,88 +86,88 @@ async function applied(
   const rejects = rejectsFile(path.join(folder, `${runs++}.rejects.ndjson`))
   const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn<() => void>() }
   const summary = await ingest({
-    database: faulty(database, fates, afterConflict),
+    database: faulty(database, faults, afterConflict),
     source,
     rejects,
     outageObserver,
     ...options,
   })
-  const came = {
+  const outcome = {
     dump: await dumpReadModel(database),
     summary,
     rejects: await readFile(rejects.file, 'utf8').catch(() => ''),
   }
-  return { came, ...outageObserver }
+  return { outcome, ...outageObserver }
 }
 
 describe('an ingest during an outage of the database', () => {
   test('waits, reports it once, and ends with the same result', async () => {
-    const { came, onWait, onResume } = await applied(['out', 'out', 'well', 'well'])
-    expect(came).toEqual(whole)
+    const { outcome, onWait, onResume } = await applied(['out', 'out', 'well', 'well'])
+    expect(outcome).toEqual(whole)
     expect(onWait).toHaveBeenCalledExactlyOnceWith(expect.any(DatabaseUnavailable))
     expect(onResume).toHaveBeenCalledOnce()
   })
 
-  test('waits where it conflicts with other writers again and again', async () => {
-    const { came, onWait } = await applied(Array<Fate>(7).fill('deadlock'))
-    expect(came).toEqual(whole)
+  test('waits where conflicts with other writers are repeated', async () => {
+    const { outcome, onWait } = await applied(Array<Fault>(7).fill('deadlock'))
+    expect(outcome).toEqual(whole)
     expect(onWait.mock.calls.map(([reason]) => reason.message)).toEqual(['Other writers keep changing the same rows.'])
   })
 
   test('repeats its last check, after all facts, where that conflicts with other writers', async () => {
     const source = () => feedOf([strategy('one')])
-    const { came: untroubled } = await applied([], { source: source() })
-    const { came, onWait } = await applied(['well', 'deadlock', 'late deadlock'], { source: source() })
-    expect(came).toEqual(untroubled)
+    const { outcome: untroubled } = await applied([], { source: source() })
+    const { outcome, onWait } = await applied(['well', 'deadlock', 'late deadlock'], { source: source() })
+    expect(outcome).toEqual(untroubled)
     expect(onWait).not.toHaveBeenCalled()
   })
 
   test('counts facts as applied although the response was lost', async () => {
-    const { came } = await applied(['unheard', 'out', 'well', 'unheard', 'unheard'])
-    expect(came).toEqual(whole)
-    expect(came.summary.skipped).toEqual({})
-    expect(came.rejects.trimEnd().split('\n')).toHaveLength(badLines.length)
+    const { outcome } = await applied(['unheard', 'out', 'well', 'unheard', 'unheard'])
+    expect(outcome).toEqual(whole)
+    expect(outcome.summary.skipped).toEqual({})
+    expect(outcome.rejects.trimEnd().split('\n')).toHaveLength(badLines.length)
   })
 
   test('does not apply a line that was set aside before the response was lost, although it is valid after later lines', async () => {
     // The vault is opened after its newest mark; the last mark is in another batch.
     const marks = (seconds: readonly number[]) => seconds.map((second) => mark(vaultA, midnight + second, '1'))
     const source = () => feedOf([strategy('one'), ...marks([90]), opened(vaultA, 'one'), ...marks([30, 60])], 4)
-    const { came: untroubled } = await applied([], { source: source() })
+    const { outcome: untroubled } = await applied([], { source: source() })
     expect(untroubled.summary).toEqual({
       applied: { strategy: 1, vault: 1, mark: 2 },
       skipped: {},
       rejected: { mark: 1 },
     })
-    expect((await applied(['unheard'], { source: source() })).came).toEqual(untroubled)
-    expect((await applied(['unheard', 'out', 'unheard'], { source: source() })).came).toEqual(untroubled)
+    expect((await applied(['unheard'], { source: source() })).outcome).toEqual(untroubled)
+    expect((await applied(['unheard', 'out', 'unheard'], { source: source() })).outcome).toEqual(untroubled)
   })
 
   test('does not apply a line that was set aside before a conflict, although another writer has made it valid', async () => {
     const marks = (seconds: readonly number[]) => seconds.map((second) => mark(vaultA, midnight + second, '1'))
     const other = () => ingest({ database, source: feedOf([strategy('one'), opened(vaultA, 'one')]) })
     const source = () => feedOf([...marks([90]), strategy('one'), opened(vaultA, 'one'), ...marks([30, 60])])
-    const { came } = await applied([], { source: source() })
-    const { came: conflicting } = await applied(['late deadlock'], { source: source() }, other)
+    const { outcome } = await applied([], { source: source() })
+    const { outcome: conflicting } = await applied(['late deadlock'], { source: source() }, other)
     expect(conflicting.summary).toEqual({
       applied: { mark: 2 },
       skipped: { strategy: 1, vault: 1 },
       rejected: { mark: 1 },
     })
-    expect([conflicting.dump, conflicting.rejects]).toEqual([came.dump, came.rejects])
+    expect([conflicting.dump, conflicting.rejects]).toEqual([outcome.dump, outcome.rejects])
   })
 
   test('counts facts as skipped that another writer applied before a conflict', async () => {
     const other = () => ingest({ database, source: feedOf([strategy('one')]) })
-    const { came } = await applied(['late deadlock'], { source: feedOf([strategy('one')]) }, other)
-    expect(came.summary).toEqual({ applied: {}, skipped: { strategy: 1 }, rejected: {} })
+    const { outcome } = await applied(['late deadlock'], { source: feedOf([strategy('one')]) }, other)
+    expect(outcome.summary).toEqual({ applied: {}, skipped: { strategy: 1 }, rejected: {} })
   })
 
-  test('ends as one that never waited, whatever happens to its transactions', async () => {
-    const fate = fc.constantFrom<Fate>('well', 'out', 'full', 'unheard')
+  test('has the result of a run without faults, for any faults of its transactions', async () => {
+    const fault = fc.constantFrom<Fault>('well', 'out', 'full', 'unheard')
     await fc.assert(
-      fc.asyncProperty(fc.array(fate, { maxLength: 4 }), async (fates) => {
-        expect((await applied(fates)).came).toEqual(whole)
+      fc.asyncProperty(fc.array(fault, { maxLength: 4 }), async (faults) => {
+        expect((await applied(faults)).outcome).toEqual(whole)
       }),
       { numRuns: 5 },
     )
@@ -182,11 +182,11 @@ describe('an ingest during an outage of the database', () => {
   test('ends at once when it is stopped, with the committed state', async () => {
     const stopping = new AbortController()
     const onWait = (): void => stopping.abort()
-    const { came } = await applied(['well', 'out', 'out'], {
+    const { outcome } = await applied(['well', 'out', 'out'], {
       signal: stopping.signal,
       outageObserver: { onWait, onResume: () => undefined },
     })
-    const count = Object.values(came.summary.applied).reduce((sum, each) => sum + each, 0)
+    const count = Object.values(outcome.summary.applied).reduce((sum, each) => sum + each, 0)
     expect(count).toBe(firstBatch - badLines.length)
   })
 

@@ -38,7 +38,7 @@ const stored = (of: Database = database) => readFeedPosition(of.prisma, feed)
 const rejects = () => rejectsFile(`${feed}.rejects.ndjson`)
 const points = (of: Database = database): Promise<number> => of.prisma.equityPoint.count()
 
-/** Applies the file as the command does, and returns the numbers of applied, skipped and rejected lines. */
+/** Applies the file like the command, and returns the numbers of applied, skipped and rejected lines. */
 async function applyFile(options: Partial<IngestOptions> = {}): Promise<number[]> {
   const source = await fileSource(feed, await stored(options.database))
   return apply({ source, ...options })
@@ -81,7 +81,7 @@ describe('lines that were set aside, in a file that grows,', () => {
     expect(await apply({ source, nowSeconds: () => midnight })).toEqual([17, 2, 0])
   })
 
-  test('remain so where the vault has facts of lines that follow, whatever the sizes of batches', async () => {
+  test('remain so where the vault has facts of later lines, for any sizes of batches', async () => {
     const before = [strategy('one'), early, opened(vaultA, 'one'), ...marksOf(vaultA, 1)]
     const after = [...marksOf(vaultA, 100), opened(vaultB, 'one'), ...marksOf(vaultB, 100)]
     await writeFile(feed, feedText(before))
@@ -214,7 +214,7 @@ test.each([
   expect(await points()).toBe(20)
 })
 
-test('nothing is lost of a file that is applied again where another process begins a new one of its feed', async () => {
+test('no line of a file that is applied again is lost where another process begins a new file of its feed', async () => {
   const known = [strategy('one'), opened(vaultA, 'one')]
   await writeFile(feed, feedText([...known, opened(vaultB, 'two'), strategy('two'), ...marksOf(vaultA, 1)]))
   expect(await applyFile()).toEqual([8, 0, 1])
@@ -237,7 +237,7 @@ test('nothing is lost of a file that is applied again where another process begi
   expect(counts).toEqual([1, 8, 0])
 })
 
-describe('a followed file that is read again from its beginning leaves aside what was set aside', () => {
+describe('a followed file that is read again from its beginning does not apply lines that were set aside', () => {
   const lines = [strategy('one'), early, opened(vaultA, 'one'), ...marksOf(vaultA, 1)]
   const ending = new AbortController()
   afterAll(() => ending.abort())
@@ -260,7 +260,7 @@ describe('a followed file that is read again from its beginning leaves aside wha
     await vi.waitFor(async () => expect(await points()).toBe(10), { timeout: 30_000 })
   })
 
-  test('where lines came late in the file before it', async () => {
+  test('where lines were added late to the file before it', async () => {
     await writeFile(feed, feedText([strategy('zero')]))
     await follow(null)
     await vi.waitFor(async () => expect(await stored()).not.toBeNull(), { timeout: 30_000 })

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-test('a file that is read again after late lines is read on where another gateway has gone on to the next file', async () => {
+test('a file that is read again after late lines is continued where another gateway already reads the next file', async () => {
   const feed = path.join(folder, 'feed.ndjson')
   const [ofSecond, ofThird] = [[strategy('second'), strategy('more')], [strategy('third')]]
   const replaceBy = async (file: string, text: string): Promise<void> => {

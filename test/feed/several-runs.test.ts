@@ -50,7 +50,7 @@ describe.skipIf(postgresUrl === undefined)('runs of one feed beside each other',
     await rm(folder, { recursive: true })
   })
 
-  /** Applies a source in batches of so many bytes at most, over a connection pool of its own. */
+  /** Applies a source in batches with a maximum number of bytes, over a connection pool of its own. */
   const run = (
     at: number,
     source: ByteSource,
@@ -84,7 +84,7 @@ describe.skipIf(postgresUrl === undefined)('runs of one feed beside each other',
   test('apply each fact once, where one has several writers', async () => {
     const alone = run(0, await fileSource(feed), 60_000)
     const jobs = run(1, await fileSource(feed), text.length / 3, { writers })
-    // What a failed round of several writers has committed counts as known to the other run, too.
+    // Commits of a failed round of several writers count as skipped in the other run, too.
     await expectWhole(await Promise.all([alone, jobs]))
   })
 
@@ -114,14 +114,14 @@ describe.skipIf(postgresUrl === undefined)('runs of one feed beside each other',
       async () => expect((await dumpReadModel(databases[0] as Database))['vault']).toEqual(whole.dump['vault']),
       { timeout: 30_000, interval: 100 },
     )
-    // It is at the end when it has read what others have applied.
+    // It is at the end when it has read the lines that others have applied.
     await wait(1_000)
     stopping.abort()
     await expectWhole([first, second, await following])
   })
 })
 
-/** A database whose transactions begin after a pause at random. */
+/** Returns a database whose transactions begin after a random pause. */
 function pausing(database: Database): Database {
   return {
     ...database,
@@ -132,7 +132,7 @@ function pausing(database: Database): Database {
   }
 }
 
-/** The source, read in pieces of so many bytes at most, each of which becomes a batch. */
+/** Returns a source with a maximum number of bytes per chunk, each of which becomes a batch. */
 function inPieces(source: ByteSource, bytes: number): ByteSource {
   async function* pieces(): AsyncGenerator<Buffer> {
     for await (const chunk of source.chunks) {

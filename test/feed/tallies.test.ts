@@ -18,7 +18,7 @@ const owners = [addressOf(901), addressOf(902)]
 const feeds = 3
 const vaultsEach = 12
 
-/** Facts of a feed with vaults of its own: many events of one second, blocks in no order, and statuses that change. */
+/** Returns facts of a feed with vaults of its own: many events of one second, unordered blocks, and changing statuses. */
 function factsOf(feed: number, steps: readonly Step[]): FactInput[] {
   const vaults = Array.from({ length: vaultsEach }, (_, index) => addressOf(1 + feed * vaultsEach + index))
   const opened = vaults.map((vault, index): FactInput => {
@@ -66,14 +66,14 @@ const step = fc.record<Step>({
 })
 const world = fc.tuple(...Array.from({ length: feeds }, () => fc.array(step, { minLength: 80, maxLength: 160 })))
 
-/** In what the tallies differ from the rows, by one statement, and so at one moment. */
-async function flaws(database: Database): Promise<string[]> {
+/** Returns the differences between tallies and rows, read by one statement and so at one data version. */
+async function differences(database: Database): Promise<string[]> {
   const sums = vaultStatuses.map((status) => `sum(${status})::integer`).join(', ')
   const counts = vaultStatuses.map((status) => `count(*) filter (where status = '${status}')::integer`).join(', ')
   const types = eventTypes.join(', ')
   const ofTypes = eventTypes.map((type) => `count(*) filter (where type = '${type}')::integer`).join(', ')
   const differ = (table: string, tallies: string, rows: string): string =>
-    `select '${table} ' || t::text as flaw from ((${tallies} except ${rows}) union all (${rows} except ${tallies})) t`
+    `select '${table} ' || t::text as difference from ((${tallies} except ${rows}) union all (${rows} except ${tallies})) t`
   const text = [
     differ(
       'strategy',
@@ -91,8 +91,8 @@ async function flaws(database: Database): Promise<string[]> {
       `select vault_id, ${ofTypes} from ledger_row group by 1`,
     ),
   ].join(' union all ')
-  const rows = await database.query<{ flaw: string }>({ name: 'flaws_of_tallies', text }, [])
-  return rows.map(({ flaw }) => flaw)
+  const rows = await database.query<{ difference: string }>({ name: 'tally_differences', text }, [])
+  return rows.map(({ difference }) => difference)
 }
 
 describe('tallies', () => {
@@ -111,11 +111,11 @@ describe('tallies', () => {
           ),
         ).finally(() => (progress.isDone = true))
         while (!progress.isDone) {
-          expect(await flaws(database)).toEqual([])
+          expect(await differences(database)).toEqual([])
           await wait(100)
         }
         for (const { rejected } of await ingesting) expect(rejected).toEqual({})
-        expect(await flaws(database)).toEqual([])
+        expect(await differences(database)).toEqual([])
         await agreesInWindows(database)
       }),
       { numRuns: 2, endOnFailure: true },

@@ -42,14 +42,14 @@ describe('a fact from the future', () => {
     expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102')
   })
 
-  test('is one that is more than a day ahead, by the clock when its line is read', async () => {
+  test('is more than a day ahead of the clock when its line is read', async () => {
     await apply(database, [...start, mark(vaultA, now + day, '101')], { nowSeconds })
     const next = [mark(vaultA, now + day + 1, '102')]
     await expect(apply(database, next, { nowSeconds })).rejects.toThrow(`line 1: ${ahead(now + day + 1)}`)
     await apply(database, next, { nowSeconds: () => now + 1 })
   })
 
-  test('is taken silently where it is known, though the clock is behind', async () => {
+  test('is skipped without an error where it is known, though the clock is behind', async () => {
     const known = [...start, mark(vaultA, now + day + 1, '101')]
     await apply(database, known, { nowSeconds: () => now + 1 })
     expect(await apply(database, known, { nowSeconds })).toEqual({
@@ -92,7 +92,7 @@ describe("a clock that is more than a day behind the database's newest fact", ()
     expect(outageObserver.onResume).toHaveBeenCalledOnce()
   })
 
-  test('does not delay the lines before, whatever they are, and later ones come in their order', async () => {
+  test('does not delay earlier lines of any kind, and later ones are applied in order', async () => {
     let clock = midnight + 10 - day - 1
     const early = [strategy('two', clock + day), '{"kind":"trade"}', ...start]
     const late = [mark(vaultA, now + 10, '101'), strategy('three', clock + 1)]
@@ -114,7 +114,7 @@ describe("a clock that is more than a day behind the database's newest fact", ()
     expect(written).toHaveLength(1)
   })
 
-  test('leaves known facts, facts of its own day, and lines that are no facts alone', async () => {
+  test('does not affect known facts, facts of its own day, and lines that are no facts', async () => {
     const clock = midnight + 10 - day - 1
     const bad = ['{"kind":"trade"}']
     const outageObserver = { onWait: vi.fn(), onResume: vi.fn() }
@@ -126,7 +126,7 @@ describe("a clock that is more than a day behind the database's newest fact", ()
     expect(written).toHaveLength(1)
   })
 
-  test('is not one that only the block times of a chain are ahead of, also before its end was reached once', async () => {
+  test('is not assumed where only the block times of a chain are ahead, also before the end of the chain is reached', async () => {
     const block = { number: 1, hash: `0x${'ab'.repeat(32)}` } as const
     const { fingerprint } = encodePosition(1, { block, late: [], skipsApplied: false })
     await database.prisma.feed.updateMany({ data: { fingerprint } })

@@ -12,13 +12,13 @@ class Hex {
 }
 
 /** The contents of a fact, independent of its formatting. */
-type Said = string | number | boolean | Decimal | Hex | readonly Said[] | SaidObject
-interface SaidObject {
-  readonly [key: string]: Said
+type Contents = string | number | boolean | Decimal | Hex | readonly Contents[] | ContentsObject
+interface ContentsObject {
+  readonly [key: string]: Contents
 }
 
-/** Takes one of the ways to write something. */
-type Choose = <Way>(ways: readonly Way[]) => Way
+/** Chooses one of several spellings of a value. */
+type Choose = <Spelling>(spellings: readonly Spelling[]) => Spelling
 
 const hex = (digits: number) =>
   fc
@@ -32,7 +32,7 @@ const venues = fc.array(name, { maxLength: 3 })
 const amount = decimals(6, 4)
 const seconds = fc.nat(2_000_000_000)
 
-const named = <Value extends Said>(value: fc.Arbitrary<Value>): fc.Arbitrary<SaidObject> =>
+const named = <Value extends Contents>(value: fc.Arbitrary<Value>): fc.Arbitrary<ContentsObject> =>
   fc
     .uniqueArray(fc.tuple(name, value), { selector: ([key]) => key, maxLength: 3 })
     .map((entries) => Object.fromEntries(entries))
@@ -64,7 +64,7 @@ const fees = {
   highWaterUsd: new Decimal('203.2419'),
 }
 
-const fact: fc.Arbitrary<SaidObject> = fc.oneof(
+const fact: fc.Arbitrary<ContentsObject> = fc.oneof(
   fc.record({ kind: fc.constant('strategy'), ts: seconds, id: name, name, tagline: name, description: name }),
   fc.record({ kind: fc.constant('vault'), ts: seconds, vault: hex(40), owner: hex(40), strategy: name }),
   fc.record({
@@ -96,10 +96,10 @@ const fact: fc.Arbitrary<SaidObject> = fc.oneof(
           list.map(([rest, known], index) => ({ id: `${index}`, ...rest, ...(known && { ticks: known }) })),
         ),
     })
-    .chain((told) =>
+    .chain((required) =>
       fc
-        .constantFrom<SaidObject>({}, { fees }, { highWaterValueUsd: fees.taxedUsd })
-        .map((more) => ({ ...told, ...more })),
+        .constantFrom<ContentsObject>({}, { fees }, { highWaterValueUsd: fees.taxedUsd })
+        .map((more) => ({ ...required, ...more })),
     ),
   fc.record({
     ...event,
@@ -116,20 +116,20 @@ const fact: fc.Arbitrary<SaidObject> = fc.oneof(
   fc.record({ ...event, type: fc.constant('resume') }),
 )
 
-/** A line that says it, in one of the ways there are. */
-function write(said: Said, choose: Choose): string {
-  if (said instanceof Decimal) return choose(waysToWrite(said))
-  if (said instanceof Hex) return JSON.stringify(`0x${choose([said.digits, said.digits.toUpperCase()])}`)
-  if (typeof said === 'string') return choose([JSON.stringify(said), escaped(said)])
-  if (typeof said !== 'object') return JSON.stringify(said)
+/** Writes the contents as JSON, with one of the possible spellings of each value. */
+function write(contents: Contents, choose: Choose): string {
+  if (contents instanceof Decimal) return choose(spellingsOf(contents))
+  if (contents instanceof Hex) return JSON.stringify(`0x${choose([contents.digits, contents.digits.toUpperCase()])}`)
+  if (typeof contents === 'string') return choose([JSON.stringify(contents), escaped(contents)])
+  if (typeof contents !== 'object') return JSON.stringify(contents)
   const space = choose(['', ' ', '\t'])
-  if (isList(said)) return `[${said.map((item) => space + write(item, choose)).join(',')}]`
-  const entries = Object.entries(said)
+  if (isList(contents)) return `[${contents.map((item) => space + write(item, choose)).join(',')}]`
+  const entries = Object.entries(contents)
   const order = choose([entries, entries.toReversed(), [...entries.slice(2), ...entries.slice(0, 2)]])
   return `{${order.map(([key, value]) => `${space}${JSON.stringify(key)}:${space}${write(value, choose)}`).join(',')}}`
 }
 
-function waysToWrite(value: Decimal): string[] {
+function spellingsOf(value: Decimal): string[] {
   const text = value.toFixed()
   const units = value.times(10_000).toFixed()
   return [`"${text}"`, `"00${text}"`, `"${value.toFixed(6)}"`, text, value.toFixed(5), `${units}e-4`, `${units}E-0004`]
@@ -140,32 +140,32 @@ function escaped(text: string): string {
   return `"${units.join('')}"`
 }
 
-function isList(said: Said): said is readonly Said[] {
-  return Array.isArray(said)
+function isList(contents: Contents): contents is readonly Contents[] {
+  return Array.isArray(contents)
 }
 
-const kept = new Set(['kind', 'type', 'category'])
+const unchangedKeys = new Set(['kind', 'type', 'category'])
 
-/** All changes of one value of a fact. */
-function* changesOf(said: Said): Generator<Said> {
-  if (said instanceof Decimal) yield said.plus('0.0001')
-  else if (said instanceof Hex) yield new Hex(said.digits.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')))
-  else if (typeof said === 'string') yield `${said}x`
-  else if (typeof said === 'number') yield said + 1
-  else if (typeof said === 'boolean') yield !said
-  else if (isList(said)) yield* changesOfList(said)
-  else yield* changesOfObject(said)
+/** Yields the contents with a single value changed, for each value. */
+function* changesOf(contents: Contents): Generator<Contents> {
+  if (contents instanceof Decimal) yield contents.plus('0.0001')
+  else if (contents instanceof Hex) yield new Hex(contents.digits.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')))
+  else if (typeof contents === 'string') yield `${contents}x`
+  else if (typeof contents === 'number') yield contents + 1
+  else if (typeof contents === 'boolean') yield !contents
+  else if (isList(contents)) yield* changesOfList(contents)
+  else yield* changesOfObject(contents)
 }
 
-function* changesOfList(list: readonly Said[]): Generator<Said> {
+function* changesOfList(list: readonly Contents[]): Generator<Contents> {
   for (const [index, item] of list.entries()) for (const changed of changesOf(item)) yield list.with(index, changed)
   if (list.length > 0) yield list.slice(1)
   if (JSON.stringify(list) !== JSON.stringify(list.toReversed())) yield list.toReversed()
 }
 
-function* changesOfObject(object: SaidObject): Generator<Said> {
+function* changesOfObject(object: ContentsObject): Generator<Contents> {
   for (const [key, value] of Object.entries(object)) {
-    if (!kept.has(key)) for (const changed of changesOf(value)) yield { ...object, [key]: changed }
+    if (!unchangedKeys.has(key)) for (const changed of changesOf(value)) yield { ...object, [key]: changed }
   }
   for (const optional of ['ticks', 'amountUsd'] as const) {
     const { [optional]: left, ...rest } = object
@@ -179,21 +179,21 @@ function digestOfLine(line: string): string {
   return digestOf(parsed.fact)
 }
 
-function inOrder(_key: string, value: unknown): unknown {
+function sortKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-const plainly: Choose = (ways) => ways[0] as (typeof ways)[number]
+const chooseFirst: Choose = (spellings) => spellings[0] as (typeof spellings)[number]
 
 describe('the digest of a fact', () => {
-  test('is the same for facts that say the same, however they are written', () => {
+  test('is the same for facts with equal contents, for any spelling', () => {
     fc.assert(
-      fc.property(fact, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (said, choices) => {
+      fc.property(fact, fc.array(fc.nat(), { minLength: 1, maxLength: 50 }), (contents, choices) => {
         let next = 0
-        const choose: Choose = (ways) =>
-          ways[(choices[next++ % choices.length] as number) % ways.length] as (typeof ways)[number]
-        expect(digestOfLine(write(said, choose))).toBe(digestOfLine(write(said, plainly)))
+        const choose: Choose = (spellings) =>
+          spellings[(choices[next++ % choices.length] as number) % spellings.length] as (typeof spellings)[number]
+        expect(digestOfLine(write(contents, choose))).toBe(digestOfLine(write(contents, chooseFirst)))
       }),
       { numRuns: 300 },
     )
@@ -201,10 +201,10 @@ describe('the digest of a fact', () => {
 
   test('differs for each change of their contents', () => {
     fc.assert(
-      fc.property(fact, (said) => {
-        const digests = Array.from(changesOf(said), (changed) => digestOfLine(write(changed, plainly)))
+      fc.property(fact, (contents) => {
+        const digests = Array.from(changesOf(contents), (changed) => digestOfLine(write(changed, chooseFirst)))
         expect(digests.length).toBeGreaterThan(0)
-        expect(digests).not.toContain(digestOfLine(write(said, plainly)))
+        expect(digests).not.toContain(digestOfLine(write(contents, chooseFirst)))
       }),
       { numRuns: 300 },
     )
@@ -244,12 +244,12 @@ describe('the digest of a fact', () => {
     })
     const line = fc.oneof(
       fc.constant(numbered),
-      fact.map((said) => write(said, plainly)),
+      fact.map((contents) => write(contents, chooseFirst)),
     )
     fc.assert(
       fc.property(line, (text) => {
         const parsed = parseFact(Buffer.from(text))
-        const json = JSON.stringify(parsed.ok && parsed.fact, inOrder)
+        const json = JSON.stringify(parsed.ok && parsed.fact, sortKeys)
         const expected = createHash('sha256').update(json).digest('hex').slice(0, 16)
         expect(digestOfLine(text)).toBe(expected)
       }),
@@ -265,7 +265,7 @@ describe('the digest of a fact', () => {
 })
 
 describe('the digest of a line', () => {
-  test('is of its bytes: the same for the same, another for any other', () => {
+  test('depends on its bytes alone: equal for equal bytes, different for others', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 1, maxLength: 50 }),

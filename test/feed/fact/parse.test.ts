@@ -12,7 +12,7 @@ const first = { ...position('first'), ticks: { lower: -10, upper: 10, current: 0
 const fees = { contributedUsd: '1', withdrawnUsd: '2', taxedUsd: '3', highWaterUsd: '4' }
 const unit = { USDC: '1' }
 
-/** One good fact of each kind, and one of each type of event. */
+/** A valid fact of each kind, and one of each type of event. */
 const good = {
   strategy: strategy('core'),
   screen: { kind: 'screen', ts: midnight, assets: [asset], pairs: [pair], strategies: { core: [live] } },
@@ -30,34 +30,34 @@ const good = {
 } as const
 type Name = keyof typeof good
 
-/** Keys that a fact may do without. */
+/** Optional keys of facts. */
 const optional: readonly string[] = ['mark.fees', 'mark.positions[0].ticks', 'harvest.amountUsd']
 
-/** Start of the project's own messages, as opposed to a library's. */
+/** Matches the start of the project's own messages, as opposed to those of a library. */
 const inWords = /^(is |has |holds |the line |".* is not an address)/s
 
 const zeros = '0'.repeat(100_000)
 
 type Path = readonly (string | number)[]
 
-function flawOf(line: string | Uint8Array) {
+function issueOf(line: string | Uint8Array) {
   const parsed = parseFact(Buffer.from(line))
   return parsed.ok ? null : parsed.issue
 }
 
-/** A fact's line, with another value at a path; with none, where the value is undefined. */
+/** Returns the line of a fact with the value at a path replaced, or removed where the new value is undefined. */
 function lineWith(fact: unknown, path: Path, value: unknown): string {
-  return JSON.stringify(replaced(fact, path, value))
+  return JSON.stringify(replaceAt(fact, path, value))
 }
 
-function replaced(within: unknown, [step, ...rest]: Path, value: unknown): unknown {
+function replaceAt(within: unknown, [step, ...rest]: Path, value: unknown): unknown {
   if (step === undefined) return value
   const copy = structuredClone(within) as Record<string | number, unknown>
-  copy[step] = replaced(copy[step], rest, value)
+  copy[step] = replaceAt(copy[step], rest, value)
   return copy
 }
 
-/** The path as it is written in `positions[0].range.lower`. */
+/** Parses a path such as `positions[0].range.lower`. */
 function pathOf(key: string): Path {
   return key
     .split(/[.[\]]+/)
@@ -65,7 +65,7 @@ function pathOf(key: string): Path {
     .map((step) => (/^\d+$/.test(step) ? Number(step) : step))
 }
 
-/** All keys of a fact, however deep; those that prices and strategies are known by are no keys of the fact. */
+/** Returns the paths of all keys of a fact, without the symbols of prices and the ids of strategies. */
 function keysOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => keysOf(item, `${path}[${index}]`))
   if (typeof value !== 'object' || value === null) return []
@@ -87,11 +87,11 @@ describe('a fact', () => {
 
   test.each(keys)('%s is read without its %s only where that is optional', (name, key) => {
     const missing = optional.includes(`${name}.${key}`) ? null : { key, reason: 'is missing' }
-    expect(flawOf(lineWith(good[name], pathOf(key), undefined))).toEqual(missing)
+    expect(issueOf(lineWith(good[name], pathOf(key), undefined))).toEqual(missing)
   })
 
   test.each(keys)('%s with null for %s is refused, and names it', (name, key) => {
-    expect(flawOf(lineWith(good[name], pathOf(key), null))).toMatchObject({
+    expect(issueOf(lineWith(good[name], pathOf(key), null))).toMatchObject({
       key,
       reason: expect.stringMatching(
         /^is null, (not (an? |"\w+"|[\w "]+)|which is no (kind of fact|type of event))/,
@@ -119,7 +119,7 @@ describe('a fact', () => {
   ] as const)('%s with the unknown key %s is refused, and names it', (name, key) => {
     // Written by hand, since a copy of an object would take __proto__ for its prototype.
     const line = lineWith(good[name], pathOf(key.replace('__proto__', 'proto')), 1).replace('"proto"', '"__proto__"')
-    expect(flawOf(line)).toEqual({ key, reason: 'is not a key of this kind of fact' })
+    expect(issueOf(line)).toEqual({ key, reason: 'is not a key of this kind of fact' })
   })
 
   test.each([
@@ -127,11 +127,11 @@ describe('a fact', () => {
     ['prices', '"__pr\\u006fto__"'],
   ] as const)('a mark whose %s have the key %s is refused, and names it', (name, key) => {
     const line = lineWith(good.mark, pathOf(`${name}.proto`), '1').replace('"proto"', key)
-    expect(flawOf(line)).toEqual({ key: '__proto__', reason: 'is not a key of this kind of fact' })
+    expect(issueOf(line)).toEqual({ key: '__proto__', reason: 'is not a key of this kind of fact' })
   })
 
   test('a value may equal a forbidden key', () => {
-    expect(flawOf(lineWith(good.strategy, pathOf('tagline'), '__proto__'))).toBeNull()
+    expect(issueOf(lineWith(good.strategy, pathOf('tagline'), '__proto__'))).toBeNull()
   })
 
   test.each(['-0', '"-0"', '-0.0', '"-0.0"', '-0e5', '-0.000000E-3'])('an amount of %s is 0', (written) => {
@@ -206,12 +206,12 @@ describe('a fact', () => {
     ['screen', 'strategies', null, 'is null, not an object'],
     ['screen', 'strategies.core', live, 'is an object, not an array'],
   ])('%s with a wrong %s (%j) is refused: %s', (name, key, value, reason) => {
-    const flaw = flawOf(lineWith(good[name], pathOf(key), value))
-    expect(`${flaw?.key ?? ''} ${flaw?.reason ?? ''}`).toBe(expectedFlaw(key, reason))
+    const issue = issueOf(lineWith(good[name], pathOf(key), value))
+    expect(`${issue?.key ?? ''} ${issue?.reason ?? ''}`).toBe(expectedIssue(key, reason))
   })
 
-  /** The second of two is at fault where they may not be alike, and its key where it is given whole. */
-  function expectedFlaw(key: string, reason: string): string {
+  /** Returns the expected issue, which names the second of two equal items, or its key where the item is the whole value. */
+  function expectedIssue(key: string, reason: string): string {
     if (reason === '') return 'positions[1].id is that of another position too'
     return reason.startsWith('symbol') ? `${key}.${reason}` : `${key} ${reason}`
   }
@@ -219,7 +219,7 @@ describe('a fact', () => {
 
 describe('the id of a strategy', () => {
   const digits = vaultA.slice(2)
-  const flawOfId = (id: string) => flawOf(lineWith(good.strategy, ['id'], id))
+  const issueOfId = (id: string) => issueOf(lineWith(good.strategy, ['id'], id))
 
   test.each([
     vaultA,
@@ -233,13 +233,13 @@ describe('the id of a strategy', () => {
     const reason =
       `is ${formatValue(id)}, which has the form of the id of a vault, a position or a ledger row: ` +
       "a strategy's id is no address, and does not begin with one and a slash"
-    expect(flawOfId(id)).toEqual({ key: 'id', reason })
+    expect(issueOfId(id)).toEqual({ key: 'id', reason })
   })
 
   test.each([digits, '0x', vaultA.slice(0, -1), `${vaultA}0`, `${vaultA}-core`, `core/${vaultA}`, 'core/position/1'])(
     'may be %s, which has none of these forms',
     (id) => {
-      expect(flawOfId(id)).toBeNull()
+      expect(issueOfId(id)).toBeNull()
     },
   )
 })
@@ -252,7 +252,7 @@ describe('a line', () => {
     ['12.5', 'the line is not a JSON object'],
     ['12', 'the line is not a JSON object'],
   ])('that holds %s is no fact', (line, reason) => {
-    expect(flawOf(line)).toEqual({ key: null, reason })
+    expect(issueOf(line)).toEqual({ key: null, reason })
   })
 
   test.each([
@@ -265,17 +265,17 @@ describe('a line', () => {
     '{"ts":01}',
     '{"ts":NaN}',
   ])('that holds %s is no JSON', (line) => {
-    expect(flawOf(line)).toMatchObject({
+    expect(issueOf(line)).toMatchObject({
       key: null,
       reason: expect.stringMatching(/^the line is not JSON: ./) as string,
     })
   })
 
-  test('that is not UTF-8 has an error that says so', () => {
+  test('that is not UTF-8 has an error with this reason', () => {
     const bytes = Buffer.from(JSON.stringify({ ...good.suspend, reason: 'é' }))
     const latin1 = Buffer.from(JSON.stringify({ ...good.suspend, reason: 'é' }), 'latin1')
-    expect(flawOf(bytes)).toBeNull()
-    expect(flawOf(latin1)).toEqual({ key: null, reason: 'the line is not UTF-8' })
+    expect(issueOf(bytes)).toBeNull()
+    expect(issueOf(latin1)).toEqual({ key: null, reason: 'the line is not UTF-8' })
   })
 
   test.each([
@@ -286,24 +286,24 @@ describe('a line', () => {
     ['a symbol', lineWith(good.mark, ['prices', `k${zeros}`], '1')],
     ['a key that occurs twice', `{"k${zeros}":1,"k${zeros}":2}`],
   ])('with %s of any length has a short error', (_, line) => {
-    const { key, reason } = flawOf(line) ?? {}
+    const { key, reason } = issueOf(line) ?? {}
     expect(reason).toMatch(inWords)
     expect(`${key} ${reason}`.length).toBeLessThan(600)
   })
 
-  test.each(['[', '{"a":'])('with too many of %s inside each other has an error that says so', (opening) => {
+  test.each(['[', '{"a":'])('with too many nested %s has an error with this reason', (opening) => {
     const closing = opening === '[' ? ']' : '}'
     const line = `${opening.repeat(200_000)}1${closing.repeat(200_000)}`
-    expect(flawOf(line)).toEqual({ key: null, reason: 'the line has too many arrays or objects inside each other' })
+    expect(issueOf(line)).toEqual({ key: null, reason: 'the line has too many arrays or objects inside each other' })
   })
 
-  test('with a number for its kind has that in its error', () => {
-    expect(flawOf('{"kind":1.50}')).toEqual({ key: 'kind', reason: 'is 1.50, which is no kind of fact' })
+  test('with a number for its kind has the number in its error', () => {
+    expect(issueOf('{"kind":1.50}')).toEqual({ key: 'kind', reason: 'is 1.50, which is no kind of fact' })
   })
 
-  test('with a control character in a key has an error that no terminal obeys', () => {
-    const flaw = flawOf(lineWith(good.mark, ['prices', '\u001b[2J\n\u009b\u202e'], 'x'))
-    const { message } = new BadFact('feed', 1, flaw?.key ?? null, flaw?.reason ?? '')
+  test('with a control character in a key has an error without control characters', () => {
+    const issue = issueOf(lineWith(good.mark, ['prices', '\u001b[2J\n\u009b\u202e'], 'x'))
+    const { message } = new BadFact('feed', 1, issue?.key ?? null, issue?.reason ?? '')
     expect(message).toBe('feed, line 1: prices.\\u001b[2J\\u000a\\u009b\\u202e is "x", not a decimal such as "1234.5"')
   })
 
@@ -317,8 +317,8 @@ describe('a line', () => {
     )
     fc.assert(
       fc.property(bytes, (line) => {
-        const flaw = flawOf(line)
-        if (flaw !== null) expect(flaw.reason).toMatch(inWords)
+        const issue = issueOf(line)
+        if (issue !== null) expect(issue.reason).toMatch(inWords)
       }),
       { numRuns: 1_000 },
     )
@@ -330,9 +330,9 @@ describe('a line', () => {
     ['mark', 'prices', 'a\0b', '1'],
     ['screen', 'strategies', '', []],
   ] as const)('of a %s whose %s are by a bad name, %j, is refused in words', (name, key, bad, value) => {
-    const flaw = flawOf(lineWith(good[name], [key], { [bad]: value }))
-    expect(flaw?.key).toMatch(new RegExp(`^${key}`))
-    expect(flaw?.reason).toMatch(inWords)
+    const issue = issueOf(lineWith(good[name], [key], { [bad]: value }))
+    expect(issue?.key).toMatch(new RegExp(`^${key}`))
+    expect(issue?.reason).toMatch(inWords)
   })
 
   test.each([1_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 100_000])(
@@ -340,8 +340,8 @@ describe('a line', () => {
     (depth) => {
       const nest = '['.repeat(depth) + ']'.repeat(depth)
       const line = JSON.stringify(good.mark).replace('"100"', nest)
-      expect(flawOf(line)).not.toBeNull()
-      expect(flawOf(`{"kind":${nest}}`)).not.toBeNull()
+      expect(issueOf(line)).not.toBeNull()
+      expect(issueOf(`{"kind":${nest}}`)).not.toBeNull()
     },
   )
 })
@@ -353,7 +353,7 @@ describe('an amount', () => {
     .tuple(digits(1, 32), digits(0, 6))
     .map(([whole, fraction]) => `${BigInt(whole)}${fraction === '' ? '' : `.${fraction}`}`)
 
-  test('is read by its digits, as a string or as a number', () => {
+  test('is read exactly from its digits, as a string or as a number', () => {
     fc.assert(
       fc.property(amount, (text) => {
         const line = JSON.stringify(good.mark)
@@ -377,13 +377,13 @@ describe('an amount', () => {
     '1e-9999999999999999999',
   ])('of %s is refused, however large its exponent', (text) => {
     const line = JSON.stringify(good.mark).replace('"valueUsd":"100"', `"valueUsd":${text}`)
-    expect(flawOf(line)).toMatchObject({
+    expect(issueOf(line)).toMatchObject({
       key: 'valueUsd',
       reason: expect.stringMatching(/^is .*, which has more than (6 decimals|32 digits before the point)$/) as string,
     })
   })
 
-  test('in hex of any case is written in one', () => {
+  test('in hex of any case is normalized to one case', () => {
     const txHash = `0x${'aBcDeF01'.repeat(8)}`
     const parsed = checkFact({ ...good.resume, vault: vaultA.toUpperCase().replace('0X', '0x'), txHash })
     expect(parsed).toMatchObject({ ok: true, fact: { txHash: txHash.toLowerCase() } })

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readNumber } from '../../../src/feed/fact/number-text.ts'
 import { parsePlainJson } from '../../../src/feed/fact/plain-json.ts'
 
-/** Texts of JSON, and texts that are nearly that: keys that repeat, numbers of all forms, white space anywhere. */
+/** JSON texts and nearly valid ones: with repeated keys, numbers in all forms, white space anywhere. */
 const text = fc.letrec<{ value: string; object: string; array: string; leaf: string }>((tie) => {
   const key = fc.constantFrom('"a"', '"b"', '"a:"', '"\\u0061"', '"é"', '"{"', '"__proto__"')
   const space = fc.constantFrom('', '', '', '', ' ', '\t', '\r\n')
@@ -35,7 +35,7 @@ const text = fc.letrec<{ value: string; object: string; array: string; leaf: str
 }).value
 
 describe('plain JSON', () => {
-  test('is parsed as by the parser that keeps numbers as text and refuses equal keys, or left to that one', () => {
+  test('is parsed like by the parser that keeps numbers as text and rejects duplicate keys, or is left to that one', () => {
     let parsed = 0
     fc.assert(
       fc.property(text, (line) => {

@@ -12,17 +12,17 @@ import { dumpReadModel } from '../../support/dump.ts'
 import { feedText } from '../../support/feeds.ts'
 import { apply, event, mark, midnight, opened, position, strategy, vaultA } from '../../support/world.ts'
 
-/** Digits before the point and behind it. */
+/** Digits before and after the decimal point. */
 const usd = [usdDigits, usdScale]
 const fine = [fineDigits, fineScale]
 const price = [60, 18]
-/** Sums over the vaults of a strategy, of amounts and of amounts times growth: room for 10^12 and for 10^22 of the greatest. */
+/** Columns of sums over the vaults of a strategy, of amounts and of amounts times growth: up to 10^12 and 10^22 maxima. */
 const sums: Readonly<Record<string, readonly number[]>> = {
   'strategy_day.change_usd': [usdDigits + 12, usdScale],
   'strategy_day.gain_usd': [usdDigits + fineDigits + 22, fineScale + usdScale],
 }
 
-test('every column of decimals has the room that its amounts are held to', async () => {
+test('every decimal column has the precision of the limits of its amounts', async () => {
   const database = await emptyDatabase()
   const columns = await database.query<{ name: string; before: number; behind: number }>(
     {
@@ -41,7 +41,7 @@ test('every column of decimals has the room that its amounts are held to', async
   }
 })
 
-/** Amounts of a feed, the least and the greatest among them. */
+/** Amounts of a feed, including the minimum and the maximum. */
 const amount = (digits: number, decimals: number) =>
   fc.oneof(
     fc.constantFrom('0', '1', `0.${'0'.repeat(decimals - 1)}1`, '9'.repeat(digits), `1${'0'.repeat(digits - 1)}`),
@@ -50,7 +50,7 @@ const amount = (digits: number, decimals: number) =>
 const anyUsd = amount(usdDigits, usdScale)
 const prices = fc.record({ USDC: amount(60, 18), PEPE: amount(60, 18) })
 
-/** A fact of the vault, at so many seconds. */
+/** Returns a fact of the vault at a time in seconds. */
 const fact: fc.Arbitrary<(ts: number) => FactInput> = fc.oneof(
   fc.tuple(anyUsd, prices, anyUsd).map(
     ([found, at, rewards]) =>
@@ -79,7 +79,7 @@ const fact: fc.Arbitrary<(ts: number) => FactInput> = fc.oneof(
     }),
 )
 
-/** Facts from a few minutes apart to more than a month: so that strategies have figures too. */
+/** Facts between a few minutes and more than a month apart, so that strategies have figures, too. */
 const facts = fc
   .array(fc.tuple(fact, fc.constantFrom(0, 600, 86_400, 40 * 86_400)), { minLength: 1, maxLength: 12 })
   .map((list) => {
@@ -87,7 +87,7 @@ const facts = fc
     return [strategy('one'), opened(vaultA, 'one'), ...list.map(([made, wait]) => made((ts += wait + 1)))]
   })
 
-describe('whatever is applied can be stored,', () => {
+describe('any applied fact can be stored,', () => {
   const aside: Rejects = { file: 'none', write: () => Promise.resolve() }
   const applied = async (database: TestDatabase, lines: readonly string[]): Promise<[Summary, unknown]> => {
     await emptyDatabase()
@@ -115,7 +115,7 @@ describe('whatever is applied can be stored,', () => {
     expect(Object.values(marks)).not.toContain(0)
   })
 
-  test("and a strategy's figures too, where days multiply beyond what a float holds", async () => {
+  test("and a strategy's figures too, where the product of days exceeds the range of a double", async () => {
     const database = await emptyDatabase()
     const [found, taken] = [`2${'0'.repeat(30)}`, `1${'9'.repeat(30)}.999999`]
     const days = Array.from({ length: 32 }, (_, number) => {

@@ -20,7 +20,7 @@ const forms: readonly object[] = [
   { ...start, prices: {}, positions: [] },
 ]
 
-/** Writes JSON as Python's json.dumps does: a space behind each colon and comma. */
+/** Writes JSON like Python's json.dumps: with a space after each colon and comma. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -66,7 +66,7 @@ test.each([
   expect(parseUsualKeyOrder(other)).toBeUndefined()
 })
 
-test('whatever is read is valid JSON, and read as by the parser that keeps numbers as text and refuses equal keys', () => {
+test('an accepted line is valid JSON, and read like by the parser that keeps numbers as text and rejects duplicate keys', () => {
   let taken = 0
   const part = fc.constantFrom(
     '"',

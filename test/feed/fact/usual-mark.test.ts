@@ -11,7 +11,7 @@ const usual = mark(vaultA, midnight, '1234.567891', {
   positions: [position('one'), { ...position('two', '95.25'), ticks: { lower: -10, upper: 20, current: 3 } }],
 })
 
-/** Values that a place of a mark may have, good and bad. */
+/** Values at a position of a mark, valid and invalid. */
 const strange = fc.oneof(
   fc.constantFrom<unknown>(
     ...[
@@ -53,7 +53,7 @@ const strange = fc.oneof(
 )
 
 interface Change {
-  /** Which of all places of the mark. */
+  /** Index among all positions of the mark. */
   readonly place: number
   readonly way: 'replace' | 'remove' | 'add'
   readonly value: unknown
@@ -67,13 +67,13 @@ const change: fc.Arbitrary<Change> = fc.record({
   key: fc.constantFrom('fees', 'highWaterValueUsd', 'ticks', 'kind', 'x'),
 })
 
-/** All objects within a value. */
+/** Returns all objects within a value. */
 function objectsIn(value: unknown): Record<string, unknown>[] {
   if (typeof value !== 'object' || value === null) return []
   return [value as Record<string, unknown>, ...Object.values(value).flatMap(objectsIn)]
 }
 
-/** A copy: one object in two places would be changed in both, also within itself. */
+/** Returns a deep copy, so that no object is shared. */
 function copyOf(value: unknown): unknown {
   return value instanceof NumberText ? new NumberText(value.text) : structuredClone(value)
 }
@@ -98,11 +98,11 @@ test.each(forms)('a mark in its usual form is read as by the schema', (form) => 
   expect(Object.keys(read ?? {})).toEqual(Object.keys(factSchema.parse(form)))
 })
 
-test('a mark that tells both fees and a high-water mark is left to the schema', () => {
+test('a mark with both fees and a high-water mark is left to the schema', () => {
   expect(readUsualMark({ ...usual, fees, highWaterValueUsd: '1300.5' })).toBeNull()
 })
 
-test('whatever is read without the schema is read by it alike', () => {
+test('a mark that is read without the schema equals the result of the schema', () => {
   let taken = 0
   fc.assert(
     fc.property(fc.constantFrom(...forms), fc.array(change, { maxLength: 2 }), (form, changes) => {

@@ -3,7 +3,7 @@ import { compared, minus, nothing, plainText, rational, textOf } from './rationa
 import { type Kind, netOf, type Point, type VaultFold } from './vault-model.ts'
 import type { WorldModel } from './world-model.ts'
 
-/* What the gateway has to answer by the model: numbers as the text of their decimals. */
+/* The expected responses of the gateway by the model, with numbers as the text of their decimals. */
 
 const usd = (value: Parameters<typeof textOf>[0]): string => textOf(value, 6)
 
@@ -123,7 +123,7 @@ export function universeOf({ screen }: WorldModel): { assets: object[]; pairs: o
   }
 }
 
-/** Returns the catalogue but for its figures. */
+/** Returns the catalogue without figures. */
 export function catalogueOf(model: WorldModel): object[] {
   return [...model.strategies.keys()].map((id) => {
     const { name, tagline, description } = model.newest(id) ?? {}

@@ -1,13 +1,13 @@
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { pick } from './spelling.ts'
 
-/** A bad line, and the key that is wrong with it; null where the whole line is. */
+/** A bad line, and its wrong key; null where the whole line is wrong. */
 export interface Corrupted {
   readonly bytes: Buffer
   readonly key: string | null
 }
 
-/** Returns a line that no facts before it make good: a fact with one thing wrong in its text. */
+/** Corrupts the text of a fact, so that the line is bad after any earlier facts. */
 export function corrupted(fact: FactInput, random: () => number): Corrupted {
   const text = JSON.stringify(fact)
   const ways = [...wholeLine(text, fact.ts === 9 ? 8 : 9), ...ofAnyFact(fact, text), ...ofKind(fact)]
@@ -17,7 +17,7 @@ export function corrupted(fact: FactInput, random: () => number): Corrupted {
 
 type Way = readonly [bad: string | Buffer, key: string | null]
 
-/** @param otherTs a time that the fact does not have: a key that is repeated with the same value is good */
+/** @param otherTs a time other than that of the fact: a key that is repeated with the same value is valid */
 function wholeLine(text: string, otherTs: number): Way[] {
   return [
     [text.slice(0, -1), null],

@@ -6,7 +6,7 @@ import { WorldModel } from './world-model.ts'
 
 const strategyIds = ['one', 'two', 'ONE', 'toString', '7', ' spaced id ', 'ünï/cödé@1'] as const
 
-/** Makes facts that fit what those before have led to, and some that do not. */
+/** Generates facts that are valid after the facts before them, and some that are not. */
 export class FactMaker extends RandomValues {
   readonly model = new WorldModel()
   #ts: number
@@ -76,7 +76,7 @@ export class FactMaker extends RandomValues {
 
   #mark(vault: string, ts: number): FactInput {
     const [contributedUsd, withdrawnUsd, taxedUsd, highWaterUsd] = [this.usd(), this.usd(), this.usd(), this.usd()]
-    const told = this.pick([
+    const feeFields = this.pick([
       {},
       {},
       {},
@@ -85,7 +85,15 @@ export class FactMaker extends RandomValues {
     ])
     const ids = ['a', '0x1', 'ü "c"', '\u2028'].filter(() => this.random() < 0.35)
     const positions = ids.map((id) => this.position(id))
-    return { kind: 'mark', ts, vault, valueUsd: this.#value(vault), prices: this.#prices(vault), positions, ...told }
+    return {
+      kind: 'mark',
+      ts,
+      vault,
+      valueUsd: this.#value(vault),
+      prices: this.#prices(vault),
+      positions,
+      ...feeFields,
+    }
   }
 
   #event(vault: string, ts: number): FactInput {
@@ -147,14 +155,14 @@ export class FactMaker extends RandomValues {
     return { amountUsd: textOf(amountUsd, 6), assets, prices }
   }
 
-  /** Prices of all assets that the vault holds, and perhaps of others; seldom one is missing. */
+  /** Returns prices of all assets of the vault, and sometimes of others; rarely one is missing. */
   #prices(vault: string): Record<string, string> {
     const held = [...(this.model.vault(vault)?.held.keys() ?? [])]
     const named = symbols.filter((symbol) => (held.includes(symbol) ? this.random() < 0.99 : this.random() < 0.2))
     return Object.fromEntries(named.map((symbol) => [symbol, this.price()]))
   }
 
-  /** A value that a vault may be found to have: often what it was left with. */
+  /** Returns a value for a valuation of a vault: often the one carried since the last fact. */
   #value(vault: string): string {
     const carriedUsd = this.model.vault(vault)?.valueUsd ?? nothing
     if (this.random() < 0.5) return textOf(carriedUsd, 6)

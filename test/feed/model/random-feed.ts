@@ -8,7 +8,7 @@ import type { Outcome, WorldModel } from './world-model.ts'
 /** A line of a feed, and its outcome by the model. */
 export interface ModelLine {
   readonly bytes: Buffer
-  /** Null for a line that holds none. */
+  /** Null for a line without a fact. */
   readonly fact: FactInput | null
   /** Null for a line that is blank, which counts as a line only. */
   readonly outcome: Outcome | null
@@ -19,7 +19,7 @@ export interface ModelFeed {
   readonly model: WorldModel
 }
 
-/** How a feed is made. */
+/** Parameters of a generated feed. */
 export interface FeedShape {
   readonly seed: number
   readonly lines: number
@@ -30,7 +30,7 @@ export interface FeedShape {
   readonly isCatalogueFixed?: boolean
 }
 
-/** Feeds of facts that are mostly good: of many in few seconds, or over weeks. */
+/** Feeds of mostly valid facts: many in a few seconds, or over weeks. */
 export const shape: fc.Arbitrary<FeedShape> = fc.record({
   seed: fc.integer(),
   lines: fc.integer({ min: 120, max: 260 }),
@@ -38,7 +38,7 @@ export const shape: fc.Arbitrary<FeedShape> = fc.record({
   waits: fc.constantFrom([0, 0, 0, 1], [0, 0, 1, 60, 3_600], [43_200, 86_400, 0], [0, 1, 86_399, 86_401]),
 })
 
-/** Makes a feed, line by line: each is made to fit what the lines before have led to, and some not to. */
+/** Generates a feed, line by line: most lines are valid after the lines before them. */
 export function feedOfShape(shape: FeedShape): ModelFeed {
   const maker = new FeedMaker(shape)
   return { lines: Array.from({ length: shape.lines }, (_, at) => maker.next(at)), model: maker.facts.model }
@@ -71,7 +71,7 @@ class FeedMaker {
 
 const blank = ['', ' ', '\r', '\t \r']
 
-/** Returns a fact of the same identity. */
+/** Returns a fact of the same identity with other contents. */
 function withOtherContents(fact: FactInput): FactInput {
   const added = { ...pair('X', 'Y'), tvlUsd: '1', emissions: true }
   if (fact.kind === 'strategy') return { ...fact, name: `${fact.name}.` }

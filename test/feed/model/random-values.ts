@@ -14,7 +14,7 @@ export const texts = [
   'null',
 ] as const
 
-/** Amounts, prices and positions: usual ones, and those at the bounds of what is stored. */
+/** Generates amounts, prices and positions: usual ones, and those at the limits of their columns. */
 export class RandomValues {
   constructor(readonly random: () => number) {}
 
@@ -62,7 +62,7 @@ export class RandomValues {
     ])
   }
 
-  /** A part of an amount, all of it, or a micro-dollar more, which is a flaw. */
+  /** Returns a part of an amount, all of it, or a micro-dollar more, which is invalid. */
   part(usd: string): string {
     const all = rational(usd)
     const more = plus(all, rational('0.000001'))

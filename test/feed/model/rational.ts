@@ -30,7 +30,7 @@ export function compared(a: Rational, b: Rational): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-/** Rounds to so many decimals, a tie to the even neighbour. */
+/** Rounds half-even to a number of decimals. */
 export function rounded({ n, d }: Rational, decimals: number): Rational {
   const scale = 10n ** BigInt(decimals)
   const [size, doubled] = [n < 0n ? -n : n, 2n * d]
@@ -40,7 +40,7 @@ export function rounded({ n, d }: Rational, decimals: number): Rational {
   return { n: n < 0n ? -units : units, d: scale }
 }
 
-/** Returns the text of a fraction that has no more than so many decimals, without zeros at the end. */
+/** Returns the text of a fraction with at most this number of decimals, without trailing zeros. */
 export function textOf(value: Rational, decimals = 60): string {
   const { n } = rounded(value, decimals)
   if (compared({ n, d: 10n ** BigInt(decimals) }, value) !== 0) throw new Error('has more decimals')
@@ -50,7 +50,7 @@ export function textOf(value: Rational, decimals = 60): string {
   return n < 0n ? `-${text}` : text
 }
 
-/** Returns the text of a decimal in its one form, whatever zeros and exponent it was written with. */
+/** Returns the canonical text of a decimal, without redundant zeros and exponent. */
 export function plainText(text: string): string {
   const [mantissa = '', exponent = '0'] = text.split(/e/i)
   const value = rational(mantissa)

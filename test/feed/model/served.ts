@@ -33,7 +33,7 @@ async function graphql(
   return data ?? {}
 }
 
-/** Compares all that is served with the model. */
+/** Compares all responses with the model. */
 export async function expectServed(gateway: TestGateway, model: WorldModel): Promise<void> {
   for (const address of model.addresses) {
     await expectNow(gateway, model, address)
@@ -78,7 +78,7 @@ function inGraphql(model: WorldModel, address: string, at?: number): object {
   }
 }
 
-/** Compares the vault at each second in which it changed, and at those beside; by GraphQL, which takes longer, at some of them. */
+/** Compares the vault at each second of a change and at adjacent ones; by GraphQL, which takes longer, at some of them. */
 async function expectPast(gateway: TestGateway, model: WorldModel, address: string): Promise<void> {
   for (const [index, at] of secondsOf(model, address).entries()) {
     const { status, body } = await rest(gateway, `/vault/${address}/snapshot?at=${at}`)
@@ -114,8 +114,8 @@ async function expectWindows(gateway: TestGateway, model: WorldModel, address: s
       )
       const query = `query ($address: Address!, $type: [EventType!], $since: UnixTime, $until: UnixTime) {
         vault(address: $address) { events(type: $type, since: $since, until: $until, first: 1) { totalCount } } }`
-      const asked = types.length === 0 ? null : types.map((one) => one.toUpperCase())
-      const counted = await graphql(gateway, query, { address, since, until, type: asked })
+      const typeFilter = types.length === 0 ? null : types.map((one) => one.toUpperCase())
+      const counted = await graphql(gateway, query, { address, since, until, type: typeFilter })
       expect(counted).toEqual({ vault: { events: { totalCount: String(ofType.length) } } })
     }
   }

@@ -2,7 +2,7 @@ import { getAddress } from 'viem'
 import { isDecimal } from './world-model.ts'
 import { plainText } from './rational.ts'
 
-/** Numbers from 0 to 1, by the seed (mulberry32). */
+/** Returns a pseudo-random generator of numbers from 0 to below 1 (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -13,7 +13,7 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-/** Returns one of some. */
+/** Returns a random item. */
 export function pick<Item>(random: () => number, items: readonly Item[]): Item {
   return items[Math.floor(random() * items.length)] as Item
 }

@@ -10,7 +10,7 @@ export type VaultHistory = readonly [Kind<'vault'>, ...(Kind<'owner'> | Kind<'ev
 type Flow = Extract<Kind<'event'>, { type: 'deposit' | 'withdraw' }>
 type Prices = Readonly<Record<string, string>>
 
-/** A fact that breaks a rule, by the key that is wrong. */
+/** Error of a fact that violates a rule, with the wrong key. */
 export class Bad extends Error {
   constructor(readonly key: string | null) {
     super(String(key))
@@ -24,7 +24,7 @@ export interface Point {
   readonly marketDeltaUsd: Rational
 }
 
-/** A valuation, and what the vault was left with by it, or by the flow that came with it. */
+/** A valuation, with the value of the vault after it and after the flow at that time. */
 export interface Valued {
   readonly ts: number
   readonly carriedUsd: Rational
@@ -188,7 +188,7 @@ function priceOf(prices: Prices, symbol: string): Rational {
   return rational(found[1])
 }
 
-/** Leaves an equity point, after all that has to fit into the database. */
+/** Adds an equity point, after checks of all limits of the database. */
 function leave(vault: VaultFold, ts: number, carriedUsd: Rational, foundUsd: Rational, key: string): void {
   endExit(vault)
   const { valueUsd, capitalInUsd, capitalOutUsd, marketDeltaUsd } = vault
@@ -212,7 +212,7 @@ function endExit(vault: VaultFold): void {
 /** Days are (midnight, midnight]. */
 export const dayOf = (ts: number): number => Math.ceil(ts / 86_400) - 1
 
-/** Returns the growth of a day: the product of what each of its valuations found over what was carried to it. */
+/** Returns the growth of a day: the product of each valuation's value divided by the value carried to it. */
 export function growthOf(valued: readonly Valued[], day: number): Rational {
   return valued
     .filter(({ ts, carriedUsd }) => dayOf(ts) === day && carriedUsd.n !== 0n)

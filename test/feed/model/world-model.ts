@@ -7,9 +7,9 @@ import { Bad, foldVault, type Kind, type VaultFold, type VaultHistory } from './
 export type Outcome =
   { readonly status: 'applied' | 'skipped' } | { readonly status: 'rejected'; readonly key: string | null }
 
-/** All facts that a feed has brought, as FACTS.md says: kept as they came, and folded anew for each question. */
+/** All facts of a feed by the rules of FACTS.md: stored as they are, and folded again for each query. */
 export class WorldModel {
-  /** Facts in one form, by what they are known by. */
+  /** Facts in canonical form, by identity. */
   readonly #known = new Map<string, string>()
   readonly #vaults = new Map<string, VaultHistory>()
   /** All publications by id, in the order of the first of each. */
@@ -103,7 +103,7 @@ function newestOf<Fact extends { readonly ts: number }>(facts: readonly Fact[]):
   )
 }
 
-/** Returns what a fact is known by, and the key that is wrong where that is known with other contents. */
+/** Returns the identity of a fact, and the key that is wrong where the identity is known with other contents. */
 function identityOf(fact: FactInput): [identity: string, key: string] {
   const vault = 'vault' in fact ? fact.vault.toLowerCase() : ''
   switch (fact.kind) {
@@ -123,7 +123,7 @@ function identityOf(fact: FactInput): [identity: string, key: string] {
 
 const hexKeys: readonly string[] = ['vault', 'owner', 'txHash']
 
-/** Returns one form of facts that say the same. The chain of a vault is no part of what is known of it. */
+/** Returns the canonical form of a fact's contents, without the chain of a vault. */
 function formOf(value: unknown, key = ''): string {
   if (typeof value === 'string') return JSON.stringify(formOfText(value, key))
   if (Array.isArray(value)) return `[${value.map((each) => formOf(each, key)).join()}]`

@@ -29,7 +29,7 @@ async function commit(id: string): Promise<string> {
 }
 
 describe('a run without a commit of its own', () => {
-  test('that started at the beginning has nothing to lose', async () => {
+  test('that started at the beginning has lost nothing', async () => {
     await store(3)
     expect(await verify(beginning)).toEqual({ stored: position(3), version: null })
   })
@@ -63,7 +63,7 @@ describe('a run with a commit', () => {
     expect(await verify({ ...beginning, version })).toEqual({ stored: position(3), version })
   })
 
-  test('has lost it where another commit has its number, also at the same position', async () => {
+  test('has lost the commit where another one has its number, also at the same position', async () => {
     const version = await commit('one')
     await empty(database)
     await commit('other')

@@ -5,7 +5,7 @@ import { PrefixDigest } from '../../../src/feed/reading/prefix-digest.ts'
 
 const beginning: LineStart = { line: 0, byte: 0 }
 
-/** Bytes with many ends of lines, blanks and carriage returns among them. */
+/** Bytes with many line ends, blanks and carriage returns. */
 const bytes = fc
   .array(
     fc.oneof(
@@ -20,20 +20,20 @@ const cuts = fc.array(fc.nat(80), { maxLength: 12 })
 const start = fc.record({ line: fc.nat(1_000_000), byte: fc.nat() })
 
 /** The properties of a line as comparable values. */
-interface Told {
+interface LineProperties {
   readonly number: number
   readonly endByte: number
   readonly text: string
   readonly length: number
 }
 
-function told({ number, endByte, bytes: held, length }: Line): Told {
+function propertiesOf({ number, endByte, bytes: held, length }: Line): LineProperties {
   return { number, endByte, text: held.toString('latin1'), length }
 }
 
-async function linesOf(chunks: readonly Buffer[], from: LineStart = beginning): Promise<Told[][]> {
-  const batches: Told[][] = []
-  for await (const lines of readLines(flowing(chunks), from)) batches.push(lines.map(told))
+async function linesOf(chunks: readonly Buffer[], from: LineStart = beginning): Promise<LineProperties[][]> {
+  const batches: LineProperties[][] = []
+  for await (const lines of readLines(flowing(chunks), from)) batches.push(lines.map(propertiesOf))
   return batches
 }
 
@@ -46,12 +46,12 @@ function cutAt(whole: Buffer, places: readonly number[]): Buffer[] {
   return edges.slice(1).map((edge, index) => whole.subarray(edges[index], edge))
 }
 
-/** The lines of a whole text, one by one. */
-function expectedLines(whole: Buffer, from: LineStart): Told[] {
+/** Splits a whole text into lines. */
+function expectedLines(whole: Buffer, from: LineStart): LineProperties[] {
   const parts = whole.toString('latin1').split('\n')
   let endByte = from.byte
   return parts
-    .map((text, index): Told => {
+    .map((text, index): LineProperties => {
       endByte += text.length + (index < parts.length - 1 ? 1 : 0)
       return { number: from.line + index + 1, endByte, text, length: text.length }
     })
@@ -59,7 +59,7 @@ function expectedLines(whole: Buffer, from: LineStart): Told[] {
 }
 
 describe('lines', () => {
-  test('are the same, with their numbers and ends, however the bytes are cut', async () => {
+  test('are the same, with their numbers and ends, for any division into chunks', async () => {
     await fc.assert(
       fc.asyncProperty(bytes, cuts, start, async (whole, places, from) => {
         expect((await linesOf(cutAt(whole, places), from)).flat()).toEqual(expectedLines(whole, from))
@@ -77,19 +77,19 @@ describe('lines', () => {
     )
   })
 
-  test('read on from the end of any one of them are those after it', async () => {
+  test('read from the end of a line are those after it', async () => {
     await fc.assert(
       fc.asyncProperty(bytes, fc.nat(), async (whole, choice) => {
         const all = (await linesOf([whole])).flat()
         fc.pre(all.length > 0)
-        const last = all[choice % all.length] as Told
+        const last = all[choice % all.length] as LineProperties
         const rest = await linesOf([whole.subarray(last.endByte)], { line: last.number, byte: last.endByte })
         expect(rest.flat()).toEqual(all.filter(({ number }) => number > last.number))
       }),
     )
   })
 
-  test('end where the bytes that were read up to them end', async () => {
+  test('end at the number of bytes up to them', async () => {
     await fc.assert(
       fc.asyncProperty(bytes, async (whole) => {
         for (const { endByte, text } of (await linesOf([whole])).flat()) {
@@ -100,12 +100,12 @@ describe('lines', () => {
     )
   })
 
-  test('come together as a chunk completes them, and never in an empty batch', async () => {
+  test('are returned together per chunk that completes them, and never in an empty batch', async () => {
     const batches = await linesOf([Buffer.from('a\nb\nc'), Buffer.from('d'), Buffer.from('\n\n'), Buffer.from('e\n')])
     expect(batches.map((batch) => batch.map(({ text }) => text))).toEqual([['a', 'b'], ['cd'], ['e']])
   })
 
-  test('that are blank are left out, and counted', async () => {
+  test('that are blank are omitted, and counted', async () => {
     const [batch] = await linesOf([Buffer.from('\n \t\r\na\r\n\n  b\n   ')])
     expect(batch).toEqual([
       { number: 3, endByte: 8, text: 'a\r', length: 2 },
@@ -113,7 +113,7 @@ describe('lines', () => {
     ])
   })
 
-  test('that have nothing but the byte order mark of a file are blank', async () => {
+  test('that contain only the byte order mark of a file are blank', async () => {
     const mark = '\ufeff'
     expect(await linesOf([Buffer.from(`${mark}\r\na\n`)])).toMatchObject([[{ number: 2, endByte: 7, text: 'a' }]])
     expect((await linesOf([Buffer.from(`${mark}a\n`)])).flat()).toMatchObject([{ number: 1, length: 4 }])
@@ -128,7 +128,7 @@ describe('lines', () => {
     expect(await linesOf([Buffer.alloc(0)])).toEqual([])
   })
 
-  test('that are too long are held in part, and still say how long they were', async () => {
+  test('that are too long are kept in part, with their full length', async () => {
     const mebibyte = 1024 * 1024
     const chunks = [Buffer.from('a\n'), ...Array<Buffer>(33).fill(Buffer.alloc(mebibyte, 'x')), Buffer.from('\nb\n')]
     const lines: Line[] = []
@@ -143,7 +143,7 @@ describe('lines', () => {
   })
 })
 
-test('the fingerprint after a line is that of all bytes before, in whatever order lines are asked', async () => {
+test('the fingerprint after a line is that of all bytes before, for any order of the calls', async () => {
   const text = Array.from({ length: 9 }, (_, at) => `line ${at}\n`.repeat(at)).join('')
   const chunks = Array.from({ length: Math.ceil(text.length / 100) }, (_, at) => text.slice(100 * at, 100 * (at + 1)))
   const lines: Line[] = []

@@ -60,7 +60,7 @@ afterEach(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** A feed that a gateway follows, with what it logs. */
+/** A feed that a gateway follows, with its log messages. */
 interface Following {
   text(): string
   reason(): Promise<string | null>
@@ -111,8 +111,8 @@ const isReplaced = ({ text }: Following, times = 1): Promise<void> =>
 const position = () => readFeedPosition(database.prisma, feed)
 const endOf = (facts: readonly FactInput[]) => ({ line: facts.length, byte: feedText(facts).length })
 
-describe('a feed that is followed goes on', () => {
-  test('with the new file where it was renamed, after all that is written to the old one', async () => {
+describe('a feed that is followed continues', () => {
+  test('with the new file where it was renamed, after all lines of the old one', async () => {
     const following = follow()
     await becomes('100')
     await rename(feed, old)
@@ -141,7 +141,7 @@ describe('a feed that is followed goes on', () => {
     await isReplaced(following, 4)
   })
 
-  test('with both files of two rotations between two looks', async () => {
+  test('with both files of two rotations between two checks', async () => {
     const following = follow()
     await becomes('100')
     await rename(feed, old)
@@ -155,7 +155,7 @@ describe('a feed that is followed goes on', () => {
     expect(await database.prisma.equityPoint.count()).toBe(3)
   })
 
-  test('with the files of three rotations between two looks, in their order', async () => {
+  test('with the files of three rotations between two checks, in their order', async () => {
     const following = follow()
     await becomes('100')
     await rename(feed, old)
@@ -171,11 +171,11 @@ describe('a feed that is followed goes on', () => {
     expect(await following.reason()).toBeNull()
   })
 
-  test('with a file that stood there unseen, though the one before it is compressed meanwhile', async () => {
+  test('with a file that was missed between two checks, though the one before it is compressed meanwhile', async () => {
     const following = follow()
     await becomes('100')
     await writeFile(`${feed}.2.gz`, gzipSync(feedText(start)))
-    // Compression keeps the time of the file.
+    // Compression preserves the modification time of the file.
     await utimes(`${feed}.2.gz`, new Date(), new Date(Date.now() - 10_000))
     await writeFile(old, lineOf(first))
     await writeFile(`${feed}.new`, lineOf(second))
@@ -201,7 +201,7 @@ describe('a feed that is followed goes on', () => {
     expect(await position()).toMatchObject(endOf([...facts, second]))
   })
 
-  test('where it was removed and made again', async () => {
+  test('where it was removed and created again', async () => {
     const following = follow()
     await becomes('100')
     await rm(feed)
@@ -210,7 +210,7 @@ describe('a feed that is followed goes on', () => {
     await isReplaced(following)
   })
 
-  test('where it is a link that leads to another file', async () => {
+  test('where it is a symbolic link whose target is replaced', async () => {
     const link = feed
     await cp(feed, old)
     await rm(feed)
@@ -234,7 +234,7 @@ describe('a feed that is followed goes on', () => {
     expect(await following.reason()).toBeNull()
   })
 
-  test('after the end of a gzipped file that took its place', async () => {
+  test('after the end of a gzipped file that replaced it', async () => {
     const following = follow()
     await becomes('100')
     await rename(feed, old)
@@ -288,13 +288,13 @@ describe('a feed that is followed goes on', () => {
   })
 })
 
-describe('a feed that is followed stops, and says why,', () => {
+describe('a feed that is followed stops with the reason', () => {
   const stopsWith = async (following: Following, reason: RegExp): Promise<void> => {
     await eventually(() => expect(following.text()).toMatch(reason))
     expect(await following.reason()).toMatch(/^The feed is stopped/)
   }
 
-  test('at half a line that ends the old file', async () => {
+  test('at an incomplete line at the end of the old file', async () => {
     const following = follow()
     await becomes('100')
     await appendFile(feed, lineOf(first).slice(0, 40))
@@ -328,7 +328,7 @@ describe('a feed that is followed stops, and says why,', () => {
   ])('where it is rewritten in place with %s', async (_what, facts) => {
     const following = follow()
     await becomes('100')
-    // In one write, so that it is never shorter at a look.
+    // In one write, so that it is not shorter at any check.
     await writeFile(feed, feedText(facts), { flag: 'r+' })
     await stopsWith(following, /was rewritten in place/)
   })
@@ -344,7 +344,7 @@ describe('a feed that is followed stops, and says why,', () => {
     const onEnd: ByteSource['onEnd'] = (listener) =>
       source.onEnd?.(async (end) => {
         await listener(end)
-        // Its time of change was seen after the first end.
+        // Its change time was read after the first end.
         if (++ends === 2) await change()
       })
     const { signal } = stopping
@@ -352,7 +352,7 @@ describe('a feed that is followed stops, and says why,', () => {
     await expect(running).rejects.toThrow(reason)
   })
 
-  test('where a folder takes its place', async () => {
+  test('where a folder replaces it', async () => {
     const following = follow()
     await becomes('100')
     await rename(feed, old)
@@ -366,7 +366,7 @@ describe('a feed that is followed stops, and says why,', () => {
     await ingest({ database, source: { ...feedOf(facts), name: feed } })
   }
 
-  test('where the database falls back into a file that two others have followed, which is gone', async () => {
+  test('where the database falls back into a file that two others have followed, which is missing', async () => {
     const following = follow()
     await becomes('100')
     for (const [at, fact] of [first, second].entries()) {
@@ -384,7 +384,7 @@ describe('a feed that is followed stops, and says why,', () => {
     expect(await database.prisma.equityPoint.count()).toBe(0)
   })
 
-  test('but not where that file is still beside it', async () => {
+  test('but not where that file is still in its folder', async () => {
     const following = follow()
     await becomes('100')
     for (const [at, fact] of [first, second].entries()) {
@@ -433,7 +433,7 @@ describe('a feed that is followed stops, and says why,', () => {
 })
 
 describe('a feed that was rotated or changed while no gateway followed it', () => {
-  /** Applies what is there, as a gateway did that has ended. */
+  /** Applies the present lines, like a gateway that has ended. */
   const applyAll = async (): Promise<void> => {
     await ingest({ database, source: await fileSource(feed) })
   }
@@ -464,7 +464,7 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
     expect(await position()).toMatchObject(endOf([second, third]))
   })
 
-  test('goes on in each file of several rotations', async () => {
+  test('continues in each file of several rotations', async () => {
     await applyAll()
     await appendFile(feed, lineOf(first))
     await rename(feed, `${feed}.3`)
@@ -497,7 +497,7 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
     expect(await points()).toBe(5)
   })
 
-  test('goes on in the oldest of several files that begin alike', async () => {
+  test('continues in the oldest of several files with the same beginning', async () => {
     await applyAll()
     await rename(feed, `${feed}.3`)
     await appendFile(`${feed}.3`, lineOf(first))
@@ -509,7 +509,7 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
     expect(await points()).toBe(5)
   })
 
-  test('goes on in the old file where there is no new one yet', async () => {
+  test('continues in the old file where there is no new one yet', async () => {
     await applyAll()
     await appendFile(feed, lineOf(first))
     await rename(feed, old)
@@ -519,7 +519,7 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
     await becomes('102')
   })
 
-  test('is read from its beginning where the new file has an equal line at the same place', async () => {
+  test('is read from its beginning where the new file has an equal line at the same offset', async () => {
     await applyAll()
     await rm(feed)
     const [published, ...others] = start as [FactInput, ...FactInput[]]
@@ -532,7 +532,7 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
     expect(following.text()).toContain('does not hold what was applied to its line 3')
   })
 
-  test('is read from its beginning where it was mended in place, once', async () => {
+  test('is read from its beginning where it was changed in place, once', async () => {
     const mended = lineOf(first)
     const bad = mended.replace('"mark"', '"Mark"')
     await writeFile(feed, feedText(start) + bad)
@@ -549,7 +549,7 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
     expect(again.text()).toBe('')
   })
 
-  test('goes on at the position of an older version, which has a digest of the last line', async () => {
+  test('continues at a position of an older version, which has a digest of the last line', async () => {
     await applyAll()
     const last = feedText(start).trimEnd().split('\n').at(-1) ?? ''
     await database.prisma.feed.updateMany({ data: { fingerprint: lineDigest(Buffer.from(last)) } })
@@ -569,19 +569,19 @@ test.each(['', lineOf(first).slice(0, 20)])(
     const text = feedText(start) + bad + feedText(filler) + half
     await writeFile(feed, text)
     const stopping = new AbortController()
-    const told: string[] = []
-    const watcher = { ...unwatched, onChangedInPlace: () => void told.push('changed') }
+    const notices: string[] = []
+    const watcher = { ...unwatched, onChangedInPlace: () => void notices.push('changed') }
     const source = await followedSource(feed, null, stopping.signal, watcher)
     let files = 1
     const onNextFile = (): void => void files++
     const running = ingest({ database, source, rejects: noRejects, signal: stopping.signal, onNextFile })
     await becomes('100')
-    // Its time of change is compared from one look to the next.
+    // Its change time is compared between checks.
     await timePasses(500)
     await writeFile(feed, feedText(start) + lineOf(first) + feedText(filler), { flag: 'r+' })
     await becomes('101')
     stopping.abort()
     expect((await running).skipped).toEqual({ strategy: 21, vault: 1, event: 1 })
-    expect([told, files]).toEqual([['changed'], 1])
+    expect([notices, files]).toEqual([['changed'], 1])
   },
 )

@@ -56,7 +56,7 @@ afterEach(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** Follows the feed until the test ends, or the function that this returns is called. */
+/** Follows the feed until the test ends, or the returned function is called. */
 async function follow(nowSeconds?: () => number, rejects?: Rejects): Promise<() => Promise<void>> {
   const stopping = new AbortController()
   const log = createLog({ level: 'info', secrets: [], output: { write: (line) => (said += line) } })
@@ -92,13 +92,13 @@ const becomes = (expected: string): Promise<void> =>
 const clock = () => Date.now() / 1_000
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const points = () => database.prisma.equityPoint.count()
-/** Puts a file to the path in one step, as a look between two sees it. */
+/** Moves a file to the path atomically. */
 const replaceBy = async (text: string): Promise<void> => {
   await writeFile(`${feed}.new`, text)
   await rename(`${feed}.new`, feed)
 }
 
-describe('a file that stood at the path between two looks is read', () => {
+describe('a file that was at the path only between two checks is read', () => {
   beforeEach(() => writeFile(feed, feedText(start)))
 
   test('while the file at the path is still empty', async () => {
@@ -148,7 +148,7 @@ describe('a file that stood at the path between two looks is read', () => {
   })
 })
 
-describe('lines that come to a file after the next one was begun are applied', () => {
+describe('lines that are added to a file after the next one was begun are applied', () => {
   beforeEach(() => writeFile(feed, feedText(start)))
 
   test.each([
@@ -172,7 +172,7 @@ describe('lines that come to a file after the next one was begun are applied', (
   })
 })
 
-test('lines come late while the newer file ends within a line, which is read when it is whole', async () => {
+test('lines are late while the newer file ends within a line, which is read when it is complete', async () => {
   await writeFile(feed, feedText(start))
   await follow()
   await becomes('100')
@@ -191,7 +191,7 @@ test('lines come late while the newer file ends within a line, which is read whe
   expect(said).not.toContain('stopped')
 })
 
-test('lines that come late again and again make it go back for a part of the time only, and when it leaves for good', async () => {
+test('late lines that are repeated interrupt the newer file for a part of the time only, and until the older file is left', async () => {
   await writeFile(feed, feedText(start))
   await follow()
   await becomes('100')
@@ -211,7 +211,7 @@ test('lines that come late again and again make it go back for a part of the tim
   expect([detours(), await points()]).toEqual([2, 12])
 }, 60_000)
 
-describe('lines that come to the file before are applied after the gateway was started anew', () => {
+describe('lines that are added to the file before are applied after a restart of the gateway', () => {
   const late = () => appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
 
   beforeEach(async () => {
@@ -224,7 +224,7 @@ describe('lines that come to the file before are applied after the gateway was s
     await stop()
   })
 
-  test('where they came while none ran', async () => {
+  test('where they were added while no gateway ran', async () => {
     await late()
     await follow(clock)
     await eventually(async () => expect(await points(), said).toBe(4))
@@ -233,7 +233,7 @@ describe('lines that come to the file before are applied after the gateway was s
     expect(said).not.toContain('stopped')
   })
 
-  test('where the recorded end is ahead of the clock, which was wrong then or is now', async () => {
+  test('where the recorded end is ahead of the clock, which was or is wrong', async () => {
     const readUntil = Math.floor(clock()) + 1_000_000
     await database.prisma.feed.updateMany({ data: { readUntil } })
     await late()
@@ -245,7 +245,7 @@ describe('lines that come to the file before are applied after the gateway was s
     })
   })
 
-  test('where the file was gzipped meanwhile, which is read once', async () => {
+  test('where the file was gzipped meanwhile, once', async () => {
     await late()
     await writeFile(`${feed}.1.gz`, gzipSync(await readFile(`${feed}.1`)))
     await rm(`${feed}.1`)
@@ -258,7 +258,7 @@ describe('lines that come to the file before are applied after the gateway was s
     expect(said).not.toContain('stopped')
   })
 
-  test('where they waited for the time of another detour when it was stopped', async () => {
+  test('where they waited to be read when the gateway was stopped', async () => {
     const stop = await follow(clock)
     await late()
     await eventually(async () => expect(await points(), said).toBe(4))
@@ -273,7 +273,7 @@ describe('lines that come to the file before are applied after the gateway was s
     await eventually(async () => expect(await points(), said).toBe(5))
   })
 
-  test('where they come while it runs', async () => {
+  test('where they are added while it runs', async () => {
     await utimes(`${feed}.1`, new Date(), new Date(Date.now() - 60_000))
     await follow(clock)
     await pause(1_000)
@@ -320,7 +320,7 @@ test.each([
   },
 )
 
-test('a file that is written to without end keeps no later one waiting, and the log names it', async () => {
+test('a file that is written to continuously does not delay later ones, and the log names it', async () => {
   await writeFile(feed, feedText(start))
   await follow()
   await becomes('100')
@@ -340,7 +340,7 @@ test('a file that is written to without end keeps no later one waiting, and the 
   }
 }, 60_000)
 
-test('a file whose last line is extended without end keeps no later one waiting, and loses no line', async () => {
+test('a file whose last line is extended continuously does not delay later ones, and loses no line', async () => {
   await writeFile(feed, feedText(start))
   await follow()
   await becomes('100')
@@ -369,7 +369,7 @@ test('a file whose last line is extended without end keeps no later one waiting,
   expect(said).not.toContain('stopped')
 }, 60_000)
 
-test('a file in which every read finds more is left for the one that has replaced it', async () => {
+test('a file that grows at every read is left for the one that has replaced it', async () => {
   await writeFile(feed, 'line\n')
   const stopping = new AbortController()
   const source = await followedSource(feed, null, stopping.signal)
@@ -390,7 +390,7 @@ test('a file in which every read finds more is left for the one that has replace
   await next?.close?.()
 }, 60_000)
 
-describe('what is wrong with a rotated file names that file', () => {
+describe('an error of a rotated file names that file', () => {
   const bad = '{"kind":"trade"}\n'
 
   test.each([
@@ -445,7 +445,7 @@ describe('what is wrong with a rotated file names that file', () => {
 
   test('that cannot be opened, and may have facts that are not applied', async () => {
     await writeFile(`${feed}.2`, feedText(start))
-    // Too many levels of symbolic links, since root may open everything else.
+    // Too many levels of symbolic links, since root may open any other file.
     await symlink(`${feed}.1`, `${feed}.1`)
     await writeFile(feed, lineOf(first))
     await expect(follow()).rejects.toThrow(
@@ -456,12 +456,12 @@ describe('what is wrong with a rotated file names that file', () => {
 })
 
 describe('a folder that cannot be listed', () => {
-  /** Runs work as a user who may open the files of the folder, and not list them. */
+  /** Runs work as a user who may open the files of the folder, but not list it. */
   async function withoutList(work: () => Promise<void>): Promise<void> {
     const isRoot = process.getuid?.() === 0
     await chmod(folder, 0o755)
     await chmod(path.dirname(feed), 0o311)
-    // Root may list everything.
+    // Root may list any folder.
     if (isRoot) process.seteuid?.(65_534)
     try {
       await work()
@@ -476,7 +476,7 @@ describe('a folder that cannot be listed', () => {
     await writeFile(feed, lineOf(first))
   })
 
-  test('stops a feed of which nothing was applied: rotated files may be in it', async () => {
+  test('stops a feed of which nothing was applied, since the folder may have rotated files', async () => {
     await withoutList(() =>
       expect(follow()).rejects.toThrow(
         /feed-\w+ can't be listed: EACCES.*Files in it may have stood at \S+feed\.ndjson before.*Make it readable, and start the gateway again$/,
@@ -485,7 +485,7 @@ describe('a folder that cannot be listed', () => {
     expect(await points()).toBe(0)
   })
 
-  test('stops a feed whose rotated file has lines that came since it was read to its end', async () => {
+  test('stops a feed whose rotated file has lines that were added since it was read to its end', async () => {
     const stop = await follow(clock)
     await becomes('101')
     await eventually(async () => expect(await readFeedEnd(database.prisma, feed, clock)).not.toBeNull())
@@ -511,15 +511,15 @@ describe('a folder that cannot be listed', () => {
 })
 
 describe('a feed of which nothing was applied', () => {
-  test('is read from the oldest of its rotated files on', async () => {
+  test('is read from the oldest of its rotated files', async () => {
     await writeFile(`${feed}.3.gz`, gzipSync(feedText(start)))
     await writeFile(`${feed}.2`, lineOf(first))
     await writeFile(`${feed}.1`, lineOf(second))
     await writeFile(`${feed}.bak`, '{}')
     await writeFile(`${feed}.old`, '{}')
-    // Of another feed.
+    // A file of another feed.
     for (const name of [feed.replace('.ndjson', '-2.ndjson'), `${feed}-2`]) await writeFile(name, '{}')
-    // Compressed otherwise than by gzip, and its checksum.
+    // A file that is compressed by another program than gzip, and its checksum.
     for (const name of [`${feed}.4.xz`, `${feed}.1.sha256`]) await writeFile(name, 'x')
     await writeFile(feed, lineOf(third))
     const stop = await follow()
@@ -532,7 +532,7 @@ describe('a feed of which nothing was applied', () => {
     await becomes('104')
   })
 
-  test('goes on in its file that was rotated while no gateway ran, where there is no new one yet', async () => {
+  test('continues in its file that was rotated while no gateway ran, where there is no new one yet', async () => {
     await writeFile(feed, '')
     await (
       await follow()
@@ -546,8 +546,8 @@ describe('a feed of which nothing was applied', () => {
   })
 })
 
-describe('where no file holds what was applied any more', () => {
-  test('the rotated files that are left are read before the one at the path, and it is said', async () => {
+describe('where the applied lines are in no file any more', () => {
+  test('the remaining rotated files are read before the one at the path, which is logged', async () => {
     await writeFile(feed, feedText(start))
     const stop = await follow()
     await becomes('100')
@@ -562,7 +562,7 @@ describe('where no file holds what was applied any more', () => {
   })
 })
 
-test('a quiet feed is not late while the file that a rotation has made is empty', async () => {
+test('a feed without new lines is not late while the file that a rotation has created is empty', async () => {
   await writeFile(feed, feedText(start))
   const stop = await follow()
   await becomes('100')
