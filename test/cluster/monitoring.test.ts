@@ -25,8 +25,8 @@ const shown = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) =
 const rules = await read('alerts.yml')
 const suffix = /_(?:bucket|sum|count)$/
 
-/** All metrics of a gateway on replicas with a worker and feeds of each kind, with a series of each. */
-async function exposed(): Promise<ReadonlyMap<string, Metric>> {
+/** Returns all metrics of a gateway on replicas with a worker and feeds of each kind, with a series of each. */
+async function exposedMetrics(): Promise<ReadonlyMap<string, Metric>> {
   const [cache, versions] = [createResponseCache(1_000), new DataVersions()]
   const readServer = () => ({ servers: ['a:5432'], server: 'a:5432', moves: 1 })
   const metrics = createMetrics({ cache: () => cache.figures(), versions, readServer, worker: 1 })
@@ -50,7 +50,7 @@ interface Selector {
   readonly labels: readonly string[]
 }
 
-/** Metrics of the gateway that an expression selects, with the labels that it selects by. */
+/** Returns the metrics of the gateway in an expression, with the labels of their selectors. */
 function selectorsIn(text: string): Selector[] {
   const found = text.matchAll(/\b(vault_gateway_\w+)(?:\{([^}]*)\})?/g)
   return Array.from(found, ([, name = '', labels = '']) => ({
@@ -62,7 +62,7 @@ function selectorsIn(text: string): Selector[] {
 /** Labels that Prometheus adds to each series. */
 const ofPrometheus = ['instance', 'job']
 
-function flawsOf(selectors: readonly Selector[], metrics: ReadonlyMap<string, Metric>): string[] {
+function problemsOf(selectors: readonly Selector[], metrics: ReadonlyMap<string, Metric>): string[] {
   return selectors.flatMap(({ name, labels }) => {
     const metric = metrics.get(name) ?? metrics.get(name.replace(suffix, ''))
     const isHistogram = metric?.type === 'histogram'
@@ -78,28 +78,28 @@ describe('the alerts and the dashboard', () => {
   let metrics: ReadonlyMap<string, Metric>
 
   beforeAll(async () => {
-    metrics = await exposed()
+    metrics = await exposedMetrics()
   })
 
-  test('ask only for metrics and labels that the gateway has', () => {
+  test('use only metrics and labels that the gateway has', () => {
     for (const text of [rules, shown.join('\n')]) {
       const selectors = selectorsIn(text)
       expect(selectors.length).toBeGreaterThan(10)
-      expect(flawsOf(selectors, metrics)).toEqual([])
+      expect(problemsOf(selectors, metrics)).toEqual([])
     }
     const wrong = 'vault_gateway_feed_stoped + vault_gateway_read_server{sever="a"} + vault_gateway_loader_batch_size'
-    expect(flawsOf(selectorsIn(wrong), metrics)).toEqual([
+    expect(problemsOf(selectorsIn(wrong), metrics)).toEqual([
       'vault_gateway_feed_stoped is no metric of the gateway',
       'vault_gateway_read_server has no label sever',
       'vault_gateway_loader_batch_size is no metric of the gateway',
     ])
   })
 
-  test('that the page tells what to do at are all there are', () => {
-    const told = tableOf(readmeOf('test/cluster'), 'alert', 'meaning', 'to do').rows.map(([alert = '']) => alert)
+  test('are documented with their remedies on the page, all of them', () => {
+    const documented = tableOf(readmeOf('test/cluster'), 'alert', 'meaning', 'to do').rows.map(([alert = '']) => alert)
     const names = Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name = '']) => `\`${name}\``)
     expect(names.length).toBeGreaterThan(20)
-    expect(told).toEqual(names)
+    expect(documented).toEqual(names)
   })
 
   test('have panels that do not overlap', () => {
@@ -117,11 +117,11 @@ describe.skipIf(noPromtool !== null)(`promtool${noPromtool === null ? '' : ` (${
     expect(await promtool('check', 'config', file('prometheus.yml'))).toContain('SUCCESS')
   })
 
-  test('finds the rules to alert when they should', async () => {
+  test('passes the unit tests of the alert rules', async () => {
     expect(await promtool('test', 'rules', file('alerts.test.yml'))).toContain('SUCCESS')
   })
 
-  test('accepts what the panels ask for', async () => {
+  test('accepts the expressions of the panels', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'promtool-'))
     const recorded = shown.map((expression, index) => ({
       record: `panel:shown${index}`,

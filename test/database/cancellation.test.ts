@@ -31,10 +31,12 @@ test('cancelled reads in a queue do not block others', async () => {
   const gone = new AbortController()
   setMaxListeners(0, gone.signal)
   const first = database.query(one, [])
-  const given = Array.from({ length: 20 }, () => database.query(one, [], gone.signal).catch((error: unknown) => error))
+  const results = Array.from({ length: 20 }, () =>
+    database.query(one, [], gone.signal).catch((error: unknown) => error),
+  )
   const last = database.query(one, [])
   gone.abort()
-  for (const read of await Promise.all(given)) expect(read).toBeInstanceOf(ReadCancelled)
+  for (const read of await Promise.all(results)) expect(read).toBeInstanceOf(ReadCancelled)
   expect(await Promise.all([first, last])).toEqual([[{ one: 1 }], [{ one: 1 }]])
 })
 

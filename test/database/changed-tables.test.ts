@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-/** Changes every table as a migration of a newer version may: it gets a column more. */
+/** Adds a column to each table, like a migration of a newer version. */
 async function changeTables(): Promise<void> {
   const tables = await database.query<{ name: string }>(
     { name: 'tables', text: `select tablename::text as name from pg_tables where schemaname = 'public'` },

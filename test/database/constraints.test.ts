@@ -321,9 +321,9 @@ const taken = [
   `update benchmark_holding set quantity = 0`,
   `update strategy set live_apr = 0.1, sigma = 0`,
   `update strategy set live_apr = ${-365 / 30}, sigma = 0`,
-  // A day on which all was lost has no logarithm.
+  // A day with a total loss has no logarithm.
   `update strategy set live_apr = ${-365 / 30}`,
-  // The first second of all ends a day.
+  // Second 0 ends a day.
   `update vault_day set day = -1 where day = (select min(day) from vault_day)`,
   `update strategy set figures_day = -1`,
   `update universe_asset set venues = '{}'`,
@@ -372,11 +372,11 @@ describe('constraints of the database', () => {
     expect(await refusal(database, undone(statement))).toEqual({ code: '23514', constraint })
   })
 
-  test.each(Object.entries(doubled))('is there once already, says %s: %s', async (constraint, statement) => {
+  test.each(Object.entries(doubled))('a duplicate violates %s: %s', async (constraint, statement) => {
     expect(await refusal(database, undone(statement))).toEqual({ code: '23505', constraint })
   })
 
-  test.each(Object.entries(missing))('belongs to nothing there is, says %s: %s', async (constraint, statement) => {
+  test.each(Object.entries(missing))('a reference to a missing row violates %s: %s', async (constraint, statement) => {
     expect(await refusal(database, statement)).toEqual({ code: '23503', constraint })
   })
 
@@ -395,8 +395,8 @@ describe('constraints of the database', () => {
       },
       [],
     )
-    const told = [refused, doubled, missing].flatMap((constraint) => Object.keys(constraint))
-    expect(constraints.map(({ name }) => name).sort()).toEqual(told.sort())
+    const tested = [refused, doubled, missing].flatMap((constraint) => Object.keys(constraint))
+    expect(constraints.map(({ name }) => name).sort()).toEqual(tested.sort())
   })
 })
 
@@ -408,7 +408,7 @@ function statementsOf(
   )
 }
 
-/** The query of a copy of the vault with some columns changed. */
+/** Returns a query of the vault's row with some columns changed. */
 function vaultWith(changes: Readonly<Record<string, string>>): string {
   const changed = Object.entries(changes).map(([column, value]) => `'${column}', ${value}`)
   return `select (jsonb_populate_record(vault, jsonb_build_object(${changed.join(', ')}))).* from vault`
@@ -423,11 +423,11 @@ interface PageColumns {
   readonly candidates: string
 }
 
-/** Time, suspension and fees of a change of the vault. */
+/** Returns the columns and values of a change of the vault: time, suspension and fees. */
 function changeWith(...values: readonly string[]): string {
   const columns = ['ts', 'suspension_reason', 'suspended_at', 'fees_taxed_usd']
-  const told = ['fees_contributed_usd', 'fees_withdrawn_usd', 'fees_high_water_usd']
-  return `(vault_id, ${[...columns, ...told].join(', ')}) select id, ${values.join(', ')} from vault`
+  const feeColumns = ['fees_contributed_usd', 'fees_withdrawn_usd', 'fees_high_water_usd']
+  return `(vault_id, ${[...columns, ...feeColumns].join(', ')}) select id, ${values.join(', ')} from vault`
 }
 
 /** Inserts an equity page of the vault, whose number is 1: the test has a database with no other before. */

@@ -37,7 +37,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     await proxy.close()
   })
 
-  /** Runs a transaction in which this happens between two statements. */
+  /** Runs a transaction with an interruption between two statements. */
   const interrupted = (happens: () => unknown): Promise<void> =>
     database.transaction(async (transaction) => {
       saveFeedPosition(transaction, 'a', null, position)
@@ -169,7 +169,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     expect(await database.query(statement, [])).toEqual([{ one: 1 }])
   })
 
-  test('fails transactions and reads as an outage while the server does not let the role in, and tells the reason', async () => {
+  test('fails transactions and reads as an outage while the server rejects logins of the role, with the reason', async () => {
     const role = `role_${new URL(url).pathname.slice(1)}`
     const admin = new pg.Client({ connectionString: url })
     await admin.connect()
@@ -218,7 +218,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     ['table', 'select one from no_such_table'],
     ['column', 'select no_such_column from feed'],
     ['type', 'select null::no_such_type'],
-  ])('is none where a %s is missing, which is told in one line', async (_what, text) => {
+  ])('is no outage where a %s is missing, which is reported in one line', async (_what, text) => {
     const missing = { name: `missing_${_what}`, text }
     const line = /^The database lacks a part: .*"no_such_\w+" does not exist\. .* npm run migrate /
     for (const run of [

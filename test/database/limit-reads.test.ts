@@ -23,7 +23,7 @@ describe.runIf(postgresUrl !== undefined)('reads without a signal', () => {
     await proxy.close()
   })
 
-  test('fail as unavailable on a connection that has fallen silent, and the next one has another', async () => {
+  test('fail as unavailable on a connection that stops responding, and the next one has another', async () => {
     const pooled = pooledReader({ short: pool, long: pool })
     const patient = limitReads(pooled)
     expect((await patient.read(one, [])).rows).toEqual([{ one: 1 }])

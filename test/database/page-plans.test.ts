@@ -16,7 +16,7 @@ interface Explained {
   readonly 'QUERY PLAN': readonly { readonly Plan: Node }[]
 }
 
-/** Rows that a node and those below it made, or compared and threw away. */
+/** Returns the number of rows that a plan node and its children have returned or filtered out. */
 function rowsOf(node: Node): number {
   const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0)
   const below = (node.Plans ?? []).reduce((sum, each) => sum + rowsOf(each), 0)
@@ -28,7 +28,7 @@ const explaining = ({ name, text }: Statement): Statement => ({
   text: `explain (analyze, timing off, format json) ${text}`,
 })
 
-/** The rows that each statement of the database's transactions goes through, by its name. */
+/** Returns a database that counts the rows that each statement of its transactions visits, by name. */
 function explained(database: Database): { explaining: Database; rows: Map<string, number> } {
   const rows = new Map<string, number>()
   const transaction: Database['transaction'] = (work) =>
@@ -47,7 +47,7 @@ function explained(database: Database): { explaining: Database; rows: Map<string
   return { explaining: { ...database, transaction }, rows }
 }
 
-test('pages of many points at once go through each point a few times, without statistics of the tables', async () => {
+test('pages of many points visit each point a few times, without statistics of the tables', async () => {
   const points = 20_000
   const database = await createDatabase()
   try {

@@ -158,7 +158,7 @@ describe('the queue of a transaction', () => {
     await expect(queue.query(numbers, [])).rejects.toBe(fault)
   })
 
-  test('sends nothing any more once one has failed', async () => {
+  test('sends no statement after a failed one', async () => {
     const sent: unknown[] = []
     const queue = queueOf(sent)
     await expect(queue.query(divide, [0])).rejects.toBe(fault)
@@ -170,7 +170,7 @@ describe('the queue of a transaction', () => {
   })
 })
 
-/** A server that cancels a statement in place of running it, and keeps the session. */
+/** Returns a client whose server cancels a statement instead of executing it, and keeps the session. */
 function cancelling(text: string): typeof pg.Client {
   const cancelled = `do $$ begin raise exception 'canceled' using errcode = '57014'; end $$`
   return class extends pg.Client {

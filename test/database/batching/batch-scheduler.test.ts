@@ -11,7 +11,7 @@ interface Row {
 }
 
 /** A read in flight, which the test resolves. */
-interface Begun {
+interface ReadInFlight {
   readonly values: readonly Value[]
   readonly answer: (value: string) => void
   readonly fail: (error: Error) => void
@@ -33,8 +33,8 @@ const chunked: Read = {
 const unbatched: Read = { name: 'unbatched', text: '', dependsOn: 'all vaults' }
 
 /** Each key has two rows; a read without keys has one. */
-function reader(): { begun: Begun[]; reads: Pick<Database, 'read' | 'query'> } {
-  const begun: Begun[] = []
+function reader(): { begun: ReadInFlight[]; reads: Pick<Database, 'read' | 'query'> } {
+  const begun: ReadInFlight[] = []
   const read = <Each>(read: Read, values: readonly Value[]): Promise<Versioned<Each>> =>
     new Promise((resolve, reject) => {
       const [keys] = read.batching?.kind === 'deduplicated' ? [['all']] : (values as [string[]])
@@ -172,23 +172,23 @@ test('a batch is cancelled with the last of its requests, and not before', async
     },
   })
   const [one, other] = [new AbortController(), new AbortController()]
-  const given = [one, other].map(({ signal }) => reads.read(keyed, [['a']], signal).catch(() => 'given up'))
+  const results = [one, other].map(({ signal }) => reads.read(keyed, [['a']], signal).catch(() => 'given up'))
   await passed()
   one.abort()
-  expect([await given[0], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [false]])
+  expect([await results[0], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [false]])
   other.abort()
-  expect([await given[1], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [true]])
+  expect([await results[1], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [true]])
 })
 
 test('no memory is retained after a read', async () => {
   const reader = batchReads({ read: () => Promise.resolve({ rows: [], version: '' }) })
-  const ask = (index: number): Promise<unknown> =>
+  const read = (index: number): Promise<unknown> =>
     reader.read(
       { name: 'by_filter', text: '', dependsOn: 'all vaults', batching: { kind: 'keyed', keyProperty: 'key' } },
       [['a'], Array.from({ length: 1_000 }, (_, at) => `${index} ${at} ${'x'.repeat(100)}`)],
     )
-  await ask(0)
+  await read(0)
   const before = heapBytes()
-  for (let index = 0; index < 300; index++) await ask(index)
+  for (let index = 0; index < 300; index++) await read(index)
   expect(heapBytes() - before).toBeLessThan(5_000_000)
 })

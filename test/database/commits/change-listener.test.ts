@@ -7,10 +7,10 @@ import { createOnServer, emptyDatabase, postgresUrl, type TestDatabase } from '.
 import { proxyTo } from '../../support/proxy.ts'
 import { addressOf, apply, mark, midnight, opened, strategy } from '../../support/world.ts'
 
-/** Calls of a listener as texts: the number of a version, with the changed tags. */
-interface Heard extends ChangeListener {
-  readonly words: string[]
-  /** When the polls were sent that read the log to its end. */
+/** A listener that records its calls as texts: the number of a version, with the changed tags. */
+interface RecordingListener extends ChangeListener {
+  readonly calls: string[]
+  /** Times at which the polls that read the log to its end were sent. */
   readonly provenAt: number[]
 }
 
@@ -27,34 +27,34 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
 })
 
-function hearing(): Heard {
-  const words: string[] = []
+function recordingListener(): RecordingListener {
+  const calls: string[] = []
   const provenAt: number[] = []
   return {
-    words,
+    calls,
     provenAt,
     committed: ({ version, newestTs, tags }) =>
-      void words.push(
+      void calls.push(
         [version.split('.')[0], newestTs === null ? null : newestTs - midnight, ...(tags ?? []).toSorted()].join(' '),
       ),
-    listening: (isListening) => void words.push(isListening ? 'listening' : 'lost'),
+    listening: (isListening) => void calls.push(isListening ? 'listening' : 'lost'),
     upToDate: (sentAt) => void provenAt.push(sentAt),
   }
 }
 
-async function listen(over: Pick<Database, 'listen'> = database): Promise<Heard> {
-  const heard = hearing()
-  stops.push(await over.listen(heard))
-  await eventually(() => expect(heard.provenAt).not.toEqual([]))
-  return heard
+async function listen(over: Pick<Database, 'listen'> = database): Promise<RecordingListener> {
+  const recorder = recordingListener()
+  stops.push(await over.listen(recorder))
+  await eventually(() => expect(recorder.provenAt).not.toEqual([]))
+  return recorder
 }
 
 function eventually(check: () => void): Promise<void> {
   return vi.waitFor(check, { timeout: 30_000, interval: 10 })
 }
 
-const hears = (heard: Heard, words: readonly string[]): Promise<void> =>
-  eventually(() => expect(heard.words).toEqual(words))
+const expectCalls = (recorder: RecordingListener, calls: readonly string[]): Promise<void> =>
+  eventually(() => expect(recorder.calls).toEqual(calls))
 
 function run(text: string, values: readonly Value[] = []): Promise<unknown> {
   return database.query({ name: `change_listener_test_${statements++}`, text }, values)
@@ -64,38 +64,38 @@ describe('a listener', () => {
   test('receives the newest commit first, and then each one in order, once', async () => {
     await apply(database, [strategy('calm')])
     await apply(database, [opened(vaultA, 'calm', midnight + 1)])
-    const heard = await listen()
-    await hears(heard, ['listening', '2 1'])
+    const recorder = await listen()
+    await expectCalls(recorder, ['listening', '2 1'])
     await apply(database, [mark(vaultA, midnight + 2, '1')])
     await apply(database, [strategy('bold', midnight + 3)])
-    await hears(heard, ['listening', '2 1', `3 2 ${vaultA} all vaults catalogue`, '4 3 catalogue'])
+    await expectCalls(recorder, ['listening', '2 1', `3 2 ${vaultA} all vaults catalogue`, '4 3 catalogue'])
   })
 
   test('receives the first commit of an empty database', async () => {
-    const heard = await listen()
-    expect(heard.words).toEqual(['listening'])
+    const recorder = await listen()
+    expect(recorder.calls).toEqual(['listening'])
     await apply(database, [strategy('calm')])
-    await hears(heard, ['listening', '1 0 catalogue'])
+    await expectCalls(recorder, ['listening', '1 0 catalogue'])
   })
 
-  test('knows when it has read the log to its end, also where nothing happens', async () => {
+  test('reports when it has read the log to its end, also without commits', async () => {
     const before = performance.now()
-    const heard = await listen()
-    await eventually(() => expect(heard.provenAt.length).toBeGreaterThan(3))
-    expect(heard.provenAt[0]).toBeGreaterThanOrEqual(before)
-    expect(heard.provenAt).toEqual(heard.provenAt.toSorted((a, b) => a - b))
+    const recorder = await listen()
+    await eventually(() => expect(recorder.provenAt.length).toBeGreaterThan(3))
+    expect(recorder.provenAt[0]).toBeGreaterThanOrEqual(before)
+    expect(recorder.provenAt).toEqual(recorder.provenAt.toSorted((a, b) => a - b))
   })
 
   test('receives the commits of a poll before it is reported as up to date', async () => {
-    const heard = await listen()
-    const told: (number | 'commit')[] = []
-    heard.provenAt.push = (sentAt) => told.push(sentAt)
-    heard.words.push = () => told.push('commit')
+    const recorder = await listen()
+    const order: (number | 'commit')[] = []
+    recorder.provenAt.push = (sentAt) => order.push(sentAt)
+    recorder.calls.push = () => order.push('commit')
     const committedAt = performance.now()
     await apply(database, [strategy('calm')])
-    await eventually(() => expect(told.at(-1)).toBeGreaterThan(committedAt + 200))
-    const first = told.findIndex((each) => each !== 'commit' && each > committedAt + 200)
-    expect(told.slice(0, first)).toContain('commit')
+    await eventually(() => expect(order.at(-1)).toBeGreaterThan(committedAt + 200))
+    const first = order.findIndex((each) => each !== 'commit' && each > committedAt + 200)
+    expect(order.slice(0, first)).toContain('commit')
   })
 
   test.each([
@@ -105,32 +105,32 @@ describe('a listener', () => {
     ['has gaps', `insert into commit_log values (5, '5.7', 5, ${midnight + 4}, '{}')`, ['listening', '5 4']],
   ])('starts again where the log %s', async (_, change, begun) => {
     for (const each of [0, 1, 2]) await apply(database, [strategy('calm', midnight + each)])
-    const heard = await listen()
-    await hears(heard, ['listening', '3 2'])
+    const recorder = await listen()
+    await expectCalls(recorder, ['listening', '3 2'])
     await run(change)
-    await hears(heard, ['listening', '3 2', 'lost', ...begun])
+    await expectCalls(recorder, ['listening', '3 2', 'lost', ...begun])
   })
 
   test('starts again where there are more commits than one read returns, and receives none twice', async () => {
     await apply(database, [strategy('calm')])
-    const heard = await listen()
+    const recorder = await listen()
     await run(
       `insert into commit_log select seq, seq || '.7', 5, ${midnight}, '{}' from generate_series(2, 1002) as seq`,
     )
-    await hears(heard, ['listening', '1 0', 'lost', 'listening', '1002 0'])
+    await expectCalls(recorder, ['listening', '1 0', 'lost', 'listening', '1002 0'])
     await run(
       `insert into commit_log select seq, seq || '.7', 5, ${midnight}, '{}' from generate_series(1003, 2002) as seq`,
     )
-    await eventually(() => expect(heard.words).toHaveLength(1005))
-    expect(heard.words.slice(-2)).toEqual(['2001 0', '2002 0'])
+    await eventually(() => expect(recorder.calls).toHaveLength(1005))
+    expect(recorder.calls.slice(-2)).toEqual(['2001 0', '2002 0'])
   })
 
   test('receives nothing after a stop', async () => {
-    const heard = await listen()
+    const recorder = await listen()
     for (const stop of stops.splice(0)) await stop()
-    expect(heard.words).toEqual(['listening', 'lost'])
+    expect(recorder.calls).toEqual(['listening', 'lost'])
     await apply(database, [strategy('calm')])
-    expect(heard.words).toHaveLength(2)
+    expect(recorder.calls).toHaveLength(2)
   })
 })
 
@@ -142,21 +142,21 @@ describe.skipIf(postgresUrl === undefined)('on a PostgreSQL behind a proxy', () 
     await apply(beside, [strategy('calm')])
     const proxy = await proxyTo(direct)
     const through = await openPostgreSql(proxy.url, 2)
-    const heard = await listen(through)
-    await hears(heard, ['listening', '1 0'])
+    const recorder = await listen(through)
+    await expectCalls(recorder, ['listening', '1 0'])
 
     await proxy.close()
-    await hears(heard, ['listening', '1 0', 'lost'])
+    await expectCalls(recorder, ['listening', '1 0', 'lost'])
     await apply(beside, [strategy('calm', midnight + 1)])
     await proxy.open()
-    await hears(heard, ['listening', '1 0', 'lost', 'listening', '2 1'])
+    await expectCalls(recorder, ['listening', '1 0', 'lost', 'listening', '2 1'])
 
-    // Connections stay, and nothing comes.
+    // Connections stay open without notifications.
     await apply(beside, [strategy('calm', midnight + 2)])
-    await eventually(() => expect(heard.words.at(-1)).toBe('3 2 catalogue'))
+    await eventually(() => expect(recorder.calls.at(-1)).toBe('3 2 catalogue'))
     proxy.stall()
     await apply(beside, [strategy('calm', midnight + 3)])
-    await eventually(() => expect(heard.words.slice(6)).toEqual(['lost', 'listening', '4 3']))
+    await eventually(() => expect(recorder.calls.slice(6)).toEqual(['lost', 'listening', '4 3']))
     for (const stop of stops.splice(0)) await stop()
     await through.close()
     await beside.close()

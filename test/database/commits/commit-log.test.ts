@@ -13,7 +13,7 @@ interface Logged {
   readonly version: string
   readonly newestTs: number
   readonly tags: readonly string[]
-  /** How old it is. */
+  /** Age in seconds. */
   readonly seconds: number
 }
 
@@ -58,7 +58,7 @@ describe('a batch', () => {
     expect(head).toEqual({ seq, version, newestTs })
   })
 
-  test('that changes nothing is none: all of it is known, or bad', async () => {
+  test('that changes nothing has no row: all facts are known, or bad', async () => {
     const facts = [strategy('calm'), opened(vaultA, 'calm')]
     await apply(database, facts)
     await apply(database, facts)
@@ -67,7 +67,7 @@ describe('a batch', () => {
     expect(await log()).toHaveLength(1)
   })
 
-  test('that fails leaves none, nor a number that is missing', async () => {
+  test('that fails leaves no row, and no gap in the numbers', async () => {
     await apply(database, [strategy('calm')])
     const failing = database.transaction((transaction) => {
       appendCommit(transaction, { nonce: commitNonce(), newestTs: midnight, tags: ['catalogue'], ledgerRows: 0 })

@@ -50,9 +50,9 @@ test('another data directory of the same path can be locked meanwhile, as in ano
   for (const made of [first, moved]) await rm(made, { recursive: true })
 })
 
-test('a data directory is locked by whatever path it is opened', async () => {
+test('a data directory is locked for any path to it', async () => {
   const [real, link] = [path.join(folder, 'real'), path.join(folder, 'link')]
-  // A name too long for a socket file leaves the lock to the other socket.
+  // With a path too long for a socket file only the other socket holds the lock.
   const data = path.join(real, 'd'.repeat(120))
   await mkdir(data, { recursive: true })
   await symlink(real, link)
@@ -69,19 +69,19 @@ async function comeAndLeave(): Promise<void> {
   execFileSync(process.execPath, ['-e', script])
 }
 
-test('who asks for the holder and leaves before the answer does not end the holder', async () => {
+test('a query for the holder that disconnects before the response does not end the holder', async () => {
   const release = await lockDataDirectory(folder)
   const failed = vi.fn()
   process.once('uncaughtException', failed)
   for (let times = 0; times < 3; times++) await comeAndLeave()
-  // Another one is answered afterwards.
+  // A later query gets a response.
   await expect(lockDataDirectory(folder)).rejects.toMatchObject({ holder: `process ${process.pid}` })
   process.off('uncaughtException', failed)
   expect(failed).not.toHaveBeenCalled()
   await release()
 })
 
-test('who asks for the holder and never closes its side does not keep the lock from being released', async () => {
+test('a query for the holder that never closes its connection does not prevent the release of the lock', async () => {
   const release = await lockDataDirectory(folder)
   const [file = ''] = await readdir(folder)
   const asking = connect({ path: path.join(folder, file), allowHalfOpen: true })
@@ -127,7 +127,7 @@ describe('a socket in the folder', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('of a running process is respected, by whatever path', async () => {
+  test('of a running process is respected, for any path', async () => {
     const holder = await listening(path.join(folder, 'open-other.sock'), 'process 1 on another')
     const refusal: unknown = await lockDataDirectory(folder).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ folder, holder: 'process 1 on another' })

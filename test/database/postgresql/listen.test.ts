@@ -27,17 +27,17 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
   }
 
   async function listen(database: Database): Promise<boolean[]> {
-    const heard: boolean[] = []
+    const states: boolean[] = []
     const nothing = (): void => undefined
-    const listening = (isListening: boolean): void => void heard.push(isListening)
+    const listening = (isListening: boolean): void => void states.push(isListening)
     const stop = await database.listen({ committed: nothing, upToDate: nothing, listening })
-    // Twice, as by one who reads from no server any more when the gateway is closed.
+    // Twice, as by a listener without a server when the gateway is closed.
     closing.unshift(async () => void (await Promise.all([stop(), stop().then(stop)])))
-    await vi.waitFor(() => expect(heard).toEqual([true]), patience)
-    return heard
+    await vi.waitFor(() => expect(states).toEqual([true]), patience)
+    return states
   }
 
-  test('reports why the server refuses it for a while, once, and that it is accepted again', async () => {
+  test('reports the reason of a refusal by the server once, and when it is accepted again', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const { host, pathname } = new URL(url)
     const name = pathname.slice(1)
@@ -58,12 +58,12 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     expect(warnings[1]).toBe(`Commits are received from PostgreSQL at ${host} again`)
   }, 60_000)
 
-  test('reports a connection that is accepted, and cut off again and again, once, and its end; not a single cut', async () => {
+  test('reports a connection that is repeatedly accepted and closed once, and its recovery; not a single closure', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const { host, pathname } = new URL(url)
     const { database, warnings } = await open(url)
     await migrate(database)
-    const heard = await listen(database)
+    const states = await listen(database)
     const cut = (): Promise<void> =>
       onServer(
         postgresUrl,
@@ -71,13 +71,13 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
          and (query like 'listen %' or query like '%from commit_log%')`,
       )
     await cut()
-    await vi.waitFor(() => expect(heard).toEqual([true, false, true]), patience)
+    await vi.waitFor(() => expect(states).toEqual([true, false, true]), patience)
     await wait(500)
     expect(warnings).toEqual([])
     for (let cuts = 0; cuts < 8; cuts++) {
-      const received = heard.length
+      const received = states.length
       await cut()
-      await vi.waitFor(() => expect(heard.slice(received)).toEqual([false, true]), patience)
+      await vi.waitFor(() => expect(states.slice(received)).toEqual([false, true]), patience)
     }
     const breaks = `^The connection that receives commits from PostgreSQL at ${host} breaks repeatedly: terminating connection`
     expect(warnings).toEqual([expect.stringMatching(breaks)])
@@ -85,7 +85,7 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     expect(warnings[1]).toBe(`Commits are received from PostgreSQL at ${host} again`)
   }, 60_000)
 
-  test('takes over a connection of reads, where these have all that the server gives', async () => {
+  test('takes over a connection of reads, where these use all that the server grants', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const role = `role_${new URL(url).pathname.slice(1)}`
     await onServer(url, `create role ${role} login connection limit 4; grant create on schema public to ${role}`)

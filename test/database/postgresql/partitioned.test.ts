@@ -59,7 +59,7 @@ describe.skipIf(postgresUrl === undefined)('tables that are partitioned by vault
   })
   afterAll(() => Promise.all([whole.close(), split.close()]))
 
-  test('are all tables of vaults but the list of vaults', async () => {
+  test('are all tables of vaults except the list of vaults', async () => {
     expect(tables.length).toBeGreaterThan(10)
     const { count } = (
       await split.query<{ count: string }>(
@@ -75,21 +75,21 @@ describe.skipIf(postgresUrl === undefined)('tables that are partitioned by vault
     expect((await split.query(used, [])).length).toBeGreaterThan(4)
   })
 
-  test.each(paths)('give the same answer to %s', async (path) => {
-    const [expected, given] = await Promise.all([whole, split].map((database) => gatewayOn(database).get(path)))
-    expect(await given?.text()).toBe(await expected?.text())
-    expect(given?.status).toBe(expected?.status)
+  test.each(paths)('yield the same response to %s', async (path) => {
+    const [expected, actual] = await Promise.all([whole, split].map((database) => gatewayOn(database).get(path)))
+    expect(await actual?.text()).toBe(await expected?.text())
+    expect(actual?.status).toBe(expected?.status)
   })
 
   test.each(queries.map((query, number) => [number, query] as const))(
     'give the same answer to query %i',
     async (_, query) => {
-      const [expected, given] = await Promise.all([whole, split].map((database) => gatewayOn(database).query(query)))
-      expect(given).toEqual(expected)
+      const [expected, actual] = await Promise.all([whole, split].map((database) => gatewayOn(database).query(query)))
+      expect(actual).toEqual(expected)
     },
   )
 
-  test.each(vaults)('have one partition of each read for one vault, %s', async (vault) => {
+  test.each(vaults)('are read in one partition each for one vault, %s', async (vault) => {
     const read = await partitionsRead(split, async (database) => {
       const { get, query } = gatewayOn(database)
       for (const path of paths.filter((each) => each.includes(vault))) await get(path)
@@ -100,7 +100,7 @@ describe.skipIf(postgresUrl === undefined)('tables that are partitioned by vault
   })
 })
 
-/** The partitions of each table that the hot reads of some work look at, by the plans that they run by. */
+/** Returns the partitions of each table that the hot reads of some work scan, from their plans. */
 async function partitionsRead(
   database: Database,
   work: (database: Database) => Promise<unknown>,

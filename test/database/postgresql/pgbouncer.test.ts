@@ -54,10 +54,10 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
       return (await own.query(text, [slow.text])).rowCount ?? 0
     }
     const gone = new AbortController()
-    const given = database.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const result = database.query(slow, [], gone.signal).catch((error: unknown) => error)
     await expect.poll(running).toBe(1)
     gone.abort()
-    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await result).toBeInstanceOf(ReadCancelled)
     await expect.poll(running, { timeout: 30_000 }).toBe(0)
     await own.end()
   })
@@ -73,11 +73,11 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     expect(warnings[0]).toMatch(/gives this process no more connections.* up to 20 for reads.*DATABASE_CONNECTIONS/)
   })
 
-  test('is not used where connections share sessions, and the reason says so', async () => {
+  test('is refused where connections share sessions, with the reason', async () => {
     const sharing = await startPgBouncer(url, 20, 20, 'transaction')
     try {
       const opening = openDatabase({ engine: 'postgresql', url: sharing.url, connections: 2 })
-      // One that was opened by mistake is closed.
+      // Otherwise the database is closed.
       opening.then(
         (opened) => opened.close(),
         () => undefined,
@@ -114,9 +114,9 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     })
 
     test('is read and written on these, and warns once', async () => {
-      const told: string[] = []
+      const messages: string[] = []
       const config = { engine: 'postgresql', url: full.url, connections: 20 } as const
-      const crowded = await openDatabase(config, (message) => told.push(message))
+      const crowded = await openDatabase(config, (message) => messages.push(message))
       const slow = { name: 'slow', text: 'select pg_sleep(0.1), 1 as answer' }
       try {
         const reading = Promise.all(Array.from({ length: 40 }, () => crowded.query<{ answer: number }>(slow, [])))
@@ -124,14 +124,14 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
         await crowded.transaction((transaction) => Promise.resolve(saveFeedPosition(transaction, 'b', null, position)))
         expect(await readFeedPosition(crowded.prisma, 'b')).toEqual(position)
         expect((await reading).every(([row]) => row?.answer === 1)).toBe(true)
-        expect(told).toHaveLength(1)
-        expect(told[0]).toMatch(/gives this process no more connections/)
+        expect(messages).toHaveLength(1)
+        expect(messages[0]).toMatch(/gives this process no more connections/)
       } finally {
         await crowded.close()
       }
     })
 
-    test('is away for lack of sessions where others have all of them, and back when one ends', async () => {
+    test('is unavailable for lack of sessions where others use all of them, and available when one ends', async () => {
       const others = Array.from({ length: sessions }, () => new pg.Client({ connectionString: full.url }))
       for (const other of others) {
         await other.connect()

@@ -58,28 +58,28 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     return rows[0]?.count ?? NaN
   }
 
-  test('share one connection, where others have one each', async () => {
+  test('share one connection, where other reads have one each', async () => {
     expect(await pidsOf([1, 2, 3].map(() => pipelined.query<{ pid: number }>(pid, [])))).toHaveLength(1)
     expect(await pidsOf([1, 2].map(() => reader.query<{ pid: number }>(pid, [])))).toHaveLength(2)
   })
 
-  test('have connections that long reads never use', async () => {
+  test('use connections that are reserved for short reads', async () => {
     const gone = new AbortController()
     const waiting = Array.from({ length: 5 }, () => reader.query({ ...slow, isLong: true }, [], gone.signal))
-    const given = Promise.allSettled(waiting)
+    const result = Promise.allSettled(waiting)
     await expect.poll(countSlow).toBe(1)
     expect(await Promise.all([1, 2, 3].map(() => reader.query(one, [])))).toEqual(Array(3).fill([{ one: 1 }]))
     gone.abort()
-    expect((await given).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+    expect((await result).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
     await expect.poll(countSlow).toBe(0)
   })
 
-  test('release the connection when none runs', async () => {
+  test('release the connection when no read runs', async () => {
     await Promise.all([pipelined.query(one, []), pipelined.query(one, [])])
     await expect.poll(() => pools[0]?.idleCount).toBe(1)
   })
 
-  test('release it for others that wait, under any load', async () => {
+  test('release the connection for other reads that wait, under any load', async () => {
     const others = [pooled.pipelined(), pooled.pipelined()]
     let isOver = false
     const busy = others.flatMap((other) =>
@@ -95,25 +95,25 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
 
   test('after a cancelled one return their rows, and the cancelled one is stopped', async () => {
     const gone = new AbortController()
-    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const result = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     const after = [1, 2].map(() => pipelined.query(short, [], stays))
     await expect.poll(countSlow).toBe(1)
     gone.abort()
-    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await result).toBeInstanceOf(ReadCancelled)
     for (const rows of await Promise.all(after)) expect(rows).toMatchObject([{ two: 2 }])
     expect(await countSlow()).toBe(0)
   })
 
-  test('that are cancelled are stopped by a role that may have no other connection', async () => {
+  test('that are cancelled are stopped where the role may have no other connection', async () => {
     const role = `role_${new URL(url).pathname.slice(1)}`
     await admin.query(`create role ${role} login connection limit 1`)
     const pipelined = pipelinedOn(1, Object.assign(new URL(url), { username: role }).href)
     const gone = new AbortController()
     const [{ pid: before } = { pid: 0 }] = await pipelined.query<{ pid: number }>(pid, [])
-    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const result = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     await expect.poll(countSlow).toBe(1)
     gone.abort()
-    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await result).toBeInstanceOf(ReadCancelled)
     await expect.poll(countSlow).toBe(0)
     expect(await pipelined.query<{ pid: number }>(pid, [])).toMatchObject([{ pid: before }])
     await Promise.all(pools.splice(2).map((pool) => pool.end()))
@@ -123,16 +123,16 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
   test('before a cancelled one are not stopped by its cancel request', async () => {
     const gone = new AbortController()
     const before = [1, 2].map(() => pipelined.query(short, [], stays))
-    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const result = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     await wait(50)
     gone.abort()
-    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await result).toBeInstanceOf(ReadCancelled)
     for (const rows of await Promise.all(before)) expect(rows).toMatchObject([{ two: 2 }])
     await expect.poll(countSlow).toBe(0)
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
   })
 
-  /** Reads of one pipeline on a pool of so many connections. */
+  /** Opens a pipeline on a pool with this number of connections. */
   function pipelinedOn(connections: number, address = url): Reader {
     const pool = new pg.Pool({ connectionString: address, max: connections, pipeline: true })
     pool.on('connect', (client) => void client.on('error', () => undefined))
@@ -153,11 +153,11 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
       }
       const pipelined = pipelinedOn(most)
       const gone = new AbortController()
-      const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+      const result = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
       const after = pipelined.query(attempt, [], stays)
       await expect.poll(countSlow).toBe(1)
       gone.abort()
-      await given
+      await result
       await expect.poll(attempts).toBeGreaterThan(0)
       // Like a late cancel request of the gateway itself. The server signals a process twice for one request, so the
       // second signal may have reached the first attempt already; the second attempt is not to be cancelled.
@@ -179,18 +179,18 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
       return (await admin.query<{ pid: number }>(text)).rows.map(({ pid }) => pid)
     }
     const gone = new AbortController()
-    const given = pipelined.query(locked, [], gone.signal).catch((error: unknown) => error)
+    const result = pipelined.query(locked, [], gone.signal).catch((error: unknown) => error)
     const after = pipelined.query(locked, [], stays)
     await expect.poll(waiting).toHaveLength(1)
     const first = await waiting()
     gone.abort()
-    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await result).toBeInstanceOf(ReadCancelled)
     await expect.poll(waiting).not.toEqual(first)
     await admin.query('rollback')
     expect(await after).toEqual([{ count: 0 }])
   })
 
-  test('each report the fault of a statement that the server cannot prepare', async () => {
+  test('each report the error of a statement that the server cannot prepare', async () => {
     const faults = [1, 2, 3].map(() =>
       pipelined.query(of('unknown', 'select none'), []).catch((error: unknown) => error),
     )
@@ -209,16 +209,16 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
   })
 
-  test('are ended where the server does not answer, and the next one has another connection', async () => {
+  test('are ended where the server does not respond, and the next one has another connection', async () => {
     const proxy = await proxyTo(url)
     const pipelined = pipelinedOn(2, proxy.url)
     const gone = new AbortController()
-    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const result = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     const after = pipelined.query(short, [], stays).catch((error: unknown) => error)
     await expect.poll(countSlow).toBe(1)
     proxy.stall()
     gone.abort()
-    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await result).toBeInstanceOf(ReadCancelled)
     expect(await after).toBeInstanceOf(DatabaseUnavailable)
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
     await Promise.all(pools.splice(2).map((pool) => pool.end()))

@@ -5,10 +5,10 @@ import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { eachPool, openReadPools, poolsOf, readsOn, snapshotsOf } from '../../../src/database/postgresql/read-pools.ts'
 import { openPostgreSqlWriter } from '../../../src/database/postgresql/writer.ts'
 
-/** AuthenticationOk and ReadyForQuery: a server that accepts a connection, and answers nothing on it. */
+/** AuthenticationOk and ReadyForQuery: a server that accepts a connection, and does not respond on it. */
 const accepted = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49])
 
-/** ErrorResponse of a server whose language is Russian: it has no such database. */
+/** ErrorResponse of a server with Russian messages: the database does not exist. */
 const fields = 'SВАЖНО\0VFATAL\0C3D000\0Mбаза данных "database" не существует\0\0'
 const missing = Buffer.concat([Buffer.from([0x45, 0, 0, 0, 4 + Buffer.byteLength(fields)]), Buffer.from(fields)])
 
@@ -28,7 +28,7 @@ afterEach(() => {
   server.close()
 })
 
-test('a read fails where its server accepts a connection and then answers nothing', async () => {
+test('a read fails where its server accepts a connection and then does not respond', async () => {
   answer = accepted
   const url = await listening()
   const pools = openReadPools(

@@ -54,7 +54,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a snapsh
     await primary.remove()
   })
 
-  /** How many snapshots still have to conflict, and how many have begun. */
+  /** Numbers of snapshots that still have to conflict, and that have begun. */
   let left = 0
   let begun = 0
   beforeEach(() => {
@@ -91,7 +91,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a snapsh
     idle: () => conflict(`state = 'idle in transaction'`),
   }
 
-  /** A gateway whose every answer is repeated in a snapshot, which meets conflicts after its first read. */
+  /** Returns a gateway that repeats each operation in a snapshot, which has conflicts after its first read. */
   function gatewayWith(kind: keyof typeof conflicts): TestGateway {
     let isFirst = true
     const tornReads: Database = {

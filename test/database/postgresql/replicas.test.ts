@@ -18,7 +18,7 @@ import { apply, deposit, mark, midnight, opened, strategy, vaultA } from '../../
 const snapshot = `/vault/${vaultA}/snapshot`
 const patience = { timeout: 15_000, interval: 50 }
 
-/** A gateway on replicas, as `serve` puts it together. */
+/** A gateway on replicas, composed as by `serve`. */
 interface ReplicaGateway extends TestGateway {
   readonly database: Database
   readonly versions: DataVersions
@@ -159,7 +159,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     expect((await gateway.get('/ready')).status).toBe(200)
   })
 
-  test('reads from the primary only while no standby is there', async () => {
+  test('reads from the primary only while there is no standby', async () => {
     const [standby] = replicas as [OwnPostgreSql]
     const gateway = await serve([urls[0] ?? '', url], 60)
     const server = (): string | null | undefined => gateway.database.readServer?.().server
@@ -174,27 +174,28 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     expect(gateway.warnings.at(-1)).toMatch(/^Reads go to PostgreSQL at .* now: .* is the primary$/)
   }, 60_000)
 
-  test('tells how far a replica lags, and moves to one that does not', async () => {
+  test('reports the lag of a replica, and changes to one without lag', async () => {
     const gateway = await serve(urls, 5)
     const slow = chosen(gateway)
     const before = await valueOf(gateway)
     await sql(slow.url, 'select pg_wal_replay_pause()')
     const value = await commit()
-    const told: { readonly value: number; readonly seq: number; readonly age: number; readonly status: number }[] = []
+    const answers: { readonly value: number; readonly seq: number; readonly age: number; readonly status: number }[] =
+      []
     await expect
       .poll(async () => {
         const response = await gateway.get(snapshot)
         const { valueUsd = 0 } = (await response.json()) as { valueUsd?: number }
         const header = (name: string): number => Number(response.headers.get(name) ?? NaN)
         const [status, seq, age] = [response.status, header('data-version'), header('data-age')]
-        told.push({ value: valueUsd, seq: Number.isNaN(seq) ? 0 : seq, age, status })
+        answers.push({ value: valueUsd, seq: Number.isNaN(seq) ? 0 : seq, age, status })
         return valueUsd
       }, patience)
       .toBe(value)
     await sql(slow.url, 'select pg_wal_replay_resume()')
-    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200]))
-    expect(told.slice(0, -1).map((each) => each.value)).toEqual(told.slice(1).map(() => before))
-    expect(Math.max(...told.map(({ age }) => age))).toBeGreaterThanOrEqual(2)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(answers.slice(0, -1).map((each) => each.value)).toEqual(answers.slice(1).map(() => before))
+    expect(Math.max(...answers.map(({ age }) => age))).toBeGreaterThanOrEqual(2)
     expect(chosen(gateway)).not.toBe(slow)
     expect(gateway.warnings).toEqual([expect.stringMatching(/^Reads go to PostgreSQL at .* now: .* lags \d s behind$/)])
     await expect.poll(() => gateway.metric('data_age_seconds'), patience).toBeLessThanOrEqual(1)
@@ -202,7 +203,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     expect(await gateway.metric('read_server', { server: new URL(slow.url).host })).toBe(0)
   }, 30_000)
 
-  test('answers 503 with the age where the only replica is too old, until it has caught up', async () => {
+  test('responds with 503 and the age where the only replica is too old, until it has caught up', async () => {
     const [only] = replicas as [OwnPostgreSql]
     const gateway = await serve([urls[0] ?? ''], 2)
     await sql(only.url, 'select pg_wal_replay_pause()')
@@ -235,7 +236,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
       await lost[how]()
       const statuses = new Set<number>()
       const values = new Set<number>()
-      const ask = async (): Promise<OwnPostgreSql> => {
+      const queriedServer = async (): Promise<OwnPostgreSql> => {
         // Each request is another one, so that none is answered from the cache.
         const response = await gateway.get(
           `/vault/${vaultA}/equity?points=${2 + ((statuses.size + Math.floor(performance.now())) % 500)}`,
@@ -244,8 +245,8 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
         values.add(await valueOf(gateway))
         return chosen(gateway)
       }
-      await expect.poll(ask, patience).not.toBe(lost)
-      await ask()
+      await expect.poll(queriedServer, patience).not.toBe(lost)
+      await queriedServer()
       expect(statuses).toEqual(new Set([200]))
       expect(values).toEqual(new Set([value]))
       const next = await commit()
@@ -257,7 +258,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
 
   test('sends a snapshot again when its replica is lost while it is read', async () => {
     const gateway = await serve(urls, 60)
-    // Those of the connections to a replica, four for reads, and not of the few to the primary.
+    // Of the connections to a replica, four for reads, and not of the few to the primary.
     expect(gateway.database.snapshotsAtOnce).toBe(2)
     const lost = chosen(gateway)
     const tables: Read = { name: 'vaults', text: 'select count(*)::integer as count from vault', dependsOn: 'universe' }
@@ -273,17 +274,17 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     await lost.start()
   }, 30_000)
 
-  test('answers 503 rather than from a replica that lacks what was told', async () => {
+  test('responds with 503 where all replicas lack a reported data version', async () => {
     const gateway = await serve(urls, 60)
     const lost = chosen(gateway)
     const behind = replicas.find((server) => server !== lost) as OwnPostgreSql
     await sql(behind.url, 'select pg_wal_replay_pause()')
-    const told = async (): Promise<string | null> => (await gateway.get(snapshot)).headers.get('data-version')
-    const before = await told()
+    const dataVersion = async (): Promise<string | null> => (await gateway.get(snapshot)).headers.get('data-version')
+    const before = await dataVersion()
     const value = await commit()
     await expect.poll(() => valueOf(gateway), patience).toBe(value)
-    // The answer may be newer than the version that it tells.
-    await expect.poll(told, patience).not.toBe(before)
+    // The response may be newer than its data version.
+    await expect.poll(dataVersion, patience).not.toBe(before)
     await lost.kill()
     await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(503)
     expect((await gateway.get('/ready')).status).toBe(503)

@@ -52,7 +52,7 @@ describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit 
     expect(warnings[0]).toMatch(/gives this process no more connections.* up to 20 for reads.*DATABASE_CONNECTIONS/)
   })
 
-  test('writes while reads use all of them', async () => {
+  test('writes while reads use all connections', async () => {
     await reads(20)
     const reading = reads(40)
     const position = { line: 1, byte: 1, fingerprint: 'f' }
@@ -85,7 +85,7 @@ describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit 
     })
   })
 
-  /** Leaves the role so many connections besides those of a gateway. */
+  /** Limits the connections of the role to this number, besides those of a gateway. */
   async function leave(connections: number): Promise<() => Promise<unknown>> {
     const taken: pg.Client[] = []
     for (;;) {

@@ -41,7 +41,7 @@ describe.runIf(postgresUrl !== undefined)('a database with settings of its own',
     expect(rows).toEqual([{ schemaname: 'Vaults' }])
   })
 
-  test('has its tables where they are, though its search path begins with a newer schema', async () => {
+  test('finds its tables, though its search path begins with a newer schema', async () => {
     await withDatabase(async (database) => {
       await migrate(database)
       await apply(database, [strategy('one', midnight)])
@@ -53,26 +53,26 @@ describe.runIf(postgresUrl !== undefined)('a database with settings of its own',
   })
 
   test('is read and written at the level of isolation and with the floats that statements rely on', async () => {
-    const given = { default_transaction_isolation: 'serializable', extra_float_digits: -10 }
-    for (const [setting, value] of Object.entries(given))
+    const settings = { default_transaction_isolation: 'serializable', extra_float_digits: -10 }
+    for (const [setting, value] of Object.entries(settings))
       await sql(`alter database ${name} set ${setting} = '${value}'`)
     const text = `select current_setting('transaction_isolation') as level, (0.1::float8 + 0.2::float8) as sum`
-    const asked = { name: 'settings', text }
+    const statement = { name: 'settings', text }
     const wanted = [{ level: 'read committed', sum: 0.1 + 0.2 }]
     await withDatabase(async (database) => {
-      expect(await database.query(asked, [])).toEqual(wanted)
-      expect(await database.transaction((transaction) => transaction.query(asked, []))).toEqual(wanted)
+      expect(await database.query(statement, [])).toEqual(wanted)
+      expect(await database.transaction((transaction) => transaction.query(statement, []))).toEqual(wanted)
       expect(await database.prisma.$queryRawUnsafe(text)).toEqual(wanted)
     })
     const writer = openPostgreSqlWriter(url)
-    expect(await writer.transaction((transaction) => transaction.query(asked, []))).toEqual(wanted)
+    expect(await writer.transaction((transaction) => transaction.query(statement, []))).toEqual(wanted)
     await writer.close()
   })
 
-  test('is not used where its encoding lacks characters, and the reason says so', async () => {
+  test('is refused where its encoding lacks characters, with the reason', async () => {
     const latin = await createOnServer(postgresUrl ?? '', `template0 encoding 'LATIN1' locale 'C'`)
     const opening = openPostgreSql(latin, 2)
-    // One that was opened by mistake is closed.
+    // Otherwise the database is closed.
     opening.then(
       (opened) => opened.close(),
       () => undefined,

@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates', () => {
-  test('is waited for as long as is allowed, and the refusal names its holder and the remedy', async () => {
+  test('is waited for up to the time limit, and the error names its holder and the remedy', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const [holder, waiter] = [await connect(url), await connect(url)]
     const run = (sql: string) => waiter.query(sql)
@@ -49,7 +49,7 @@ describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates
     expect((await waiter.query('show lock_timeout')).rows).toEqual([{ lock_timeout: '0' }])
   })
 
-  test('of a start is waited for as long, and tells who is waited for at once', async () => {
+  test('of a start is waited for up to the time limit, and its holder is reported at once', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const [holder, waiter] = [await connect(url), await connect(url)]
     await holder.query(`select pg_advisory_lock(${startLock.key})`)
@@ -81,7 +81,7 @@ describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates
     await database.close()
   })
 
-  test('of a start is given up where the server has fallen silent', async () => {
+  test('of a start is no longer waited for where the server stops responding', async () => {
     const proxy = await proxyTo(await createOnServer(postgresUrl ?? ''))
     const database = await openPostgreSql(proxy.url, 2)
     await database.exclusively(() => Promise.resolve(proxy.stall()))

@@ -91,7 +91,7 @@ describe('a snapshot', () => {
     expect(await database.query(count, [])).toMatchObject([{ count: 2 }])
   })
 
-  test('waits where there are more than connections', async () => {
+  test('waits where there are more snapshots than connections', async () => {
     const all = Array.from({ length: 40 }, () =>
       database.snapshot((reader) => reader.read<{ count: number }>(count, [])),
     )
@@ -137,10 +137,12 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
 
   test('stops a cancelled read, and the next one has another connection', async () => {
     const leaving = new AbortController()
-    const given = snapshots.snapshot((reader) => reader.read(slow, []), leaving.signal).catch((error: unknown) => error)
+    const result = snapshots
+      .snapshot((reader) => reader.read(slow, []), leaving.signal)
+      .catch((error: unknown) => error)
     await expect.poll(states, patient).toEqual(['active'])
     leaving.abort()
-    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await result).toBeInstanceOf(ReadCancelled)
     expect((await snapshots.snapshot((reader) => reader.read(pid, []))).rows).toHaveLength(1)
     await expect.poll(states, patient).toEqual(['idle'])
   })
@@ -163,20 +165,20 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
   })
 
   test('reports the database as unavailable where its connection ends', async () => {
-    const given = snapshots.snapshot(async (reader) => {
+    const result = snapshots.snapshot(async (reader) => {
       const [{ pid: own } = { pid: 0 }] = (await reader.read<{ pid: number }>(pid, [])).rows
       await admin.query('select pg_terminate_backend($1)', [own])
       await expect.poll(states, patient).toEqual([])
       return reader.read(pid, [])
     })
-    await expect(given).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await expect(result).rejects.toBeInstanceOf(DatabaseUnavailable)
     expect((await snapshots.snapshot((reader) => reader.read(pid, []))).rows).toHaveLength(1)
   })
 
   test('reports the database as unavailable where no connection can be opened', async () => {
     const nowhere = new pg.Pool({ connectionString: 'postgres://postgres@127.0.0.1:1/postgres', max: 1 })
-    const given = snapshotsOf(nowhere).snapshot((reader) => reader.read(pid, []))
-    await expect(given).rejects.toBeInstanceOf(DatabaseUnavailable)
+    const result = snapshotsOf(nowhere).snapshot((reader) => reader.read(pid, []))
+    await expect(result).rejects.toBeInstanceOf(DatabaseUnavailable)
     expect(await snapshotsOf(nowhere).snapshot(() => Promise.resolve('no read'))).toBe('no read')
     await nowhere.end()
   })
@@ -189,12 +191,12 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
       idle_in_transaction_session_timeout: 50,
     })
     impatient.on('connect', (client) => void client.on('error', () => undefined)).on('error', () => undefined)
-    const given = snapshotsOf(impatient).snapshot(async (reader) => {
+    const result = snapshotsOf(impatient).snapshot(async (reader) => {
       await reader.read(pid, [])
       await expect.poll(states, patient).toEqual([])
       return reader.read(pid, [])
     })
-    await expect(given).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await expect(result).rejects.toBeInstanceOf(DatabaseUnavailable)
     await impatient.end()
   })
 })

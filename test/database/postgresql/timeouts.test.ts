@@ -34,7 +34,7 @@ describe.runIf(postgresUrl !== undefined)('a database that limits the time of se
     const holders = `select from pg_locks where locktype = 'advisory' and granted
       and database = (select oid from pg_database where datname = current_database())`
     await database.exclusively(async () => {
-      // Longer than the limit of an idle session.
+      // Longer than the time limit of idle sessions.
       await admin.query(`set statement_timeout = 0; select pg_sleep(2)`)
       expect((await admin.query(holders)).rowCount).toBe(1)
     })

@@ -33,7 +33,7 @@ test('tables and columns are named as the models and fields of the datamodel', a
       .map(({ name, isRequired, isList }) => ({
         table: snakeCase(model).slice(1),
         column: snakeCase(name),
-        // Prisma makes lists without NOT NULL, and takes NULL for an empty one.
+        // Prisma creates lists without NOT NULL, and reads NULL as an empty one.
         isRequired: isRequired && !isList,
       })),
   )
@@ -50,7 +50,7 @@ test('names follow the same rule at compile time', () => {
   expect(snakeCase('feesHighWaterUsd')).toBe('fees_high_water_usd')
 })
 
-test('a codec takes the columns of its models only, each of its kind', () => {
+test('a codec accepts the columns of its models only, each of its type', () => {
   const { select } = modelCodec<
     { vault: Tables['vault']; row: Tables['ledger_row'] },
     { status: Tables['vault']['status']; hash: string; phase: 'planting' | 'exiting' | null; amount: string }
@@ -65,7 +65,7 @@ test('a codec takes the columns of its models only, each of its kind', () => {
   )
 })
 
-test('a codec takes no other column, and none of another kind', () => {
+test('a codec accepts no other column, and none of another type', () => {
   type Columns = ModelColumns<{ vault: Tables['vault']; '': Tables['strategy'] }>
   type Taken<Method extends Exclude<keyof Columns, 'key'>> = Parameters<Columns[Method]>[0]
   // A field that was renamed, the name of a field, another alias, and bytes, which are sent as digits.

@@ -26,7 +26,7 @@ async function current() {
 describe('a migration whose process is killed', () => {
   const homes = prepareHomes()
 
-  test.skipIf(postgresUrl !== undefined)('is repeated on the embedded database, whenever it was', async () => {
+  test.skipIf(postgresUrl !== undefined)('is repeated on the embedded database, for any time of the kill', async () => {
     const { rows, dump } = await current()
     const dataDir = `${homes.folder}/older`
     const older = await openPGlite(dataDir)
@@ -45,7 +45,7 @@ describe('a migration whose process is killed', () => {
     await migrated.close()
   })
 
-  describe.runIf(postgresUrl !== undefined)('while the server works on', () => {
+  describe.runIf(postgresUrl !== undefined)('while the server continues', () => {
     test('is waited for by the next process, which applies the others', async () => {
       const { rows, dump } = await current()
       const url = await createOnServer(postgresUrl ?? '')

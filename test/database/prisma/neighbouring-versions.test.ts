@@ -28,7 +28,7 @@ interface Served {
   readonly origin: string
 }
 
-// Processes of two versions share one database, which the embedded one can't be.
+// Processes of two versions share one database, which is impossible with the embedded one.
 describe.skipIf(postgresUrl === undefined || noVersionBefore !== null)(
   `gateways of this version and of the one before${noVersionBefore === null ? '' : ` (${noVersionBefore})`}`,
   () => {
@@ -68,7 +68,7 @@ describe.skipIf(postgresUrl === undefined || noVersionBefore !== null)(
     const get = async ({ origin }: Served, target: string): Promise<unknown> => (await fetch(origin + target)).json()
     const newestOf = async (served: Served): Promise<unknown> =>
       ((await get(served, `/vault/${late}/snapshot`)) as { valueUsd?: number }).valueUsd
-    /** All that REST tells of the vaults. */
+    /** Returns all REST responses about the vaults. */
     const allOf = (served: Served): Promise<unknown[]> => {
       const ofVaults = [...fleet.map(({ address }) => address), late].flatMap((address) =>
         ['snapshot', 'equity?points=50', 'events'].map((name) => `/vault/${address}/${name}`),
@@ -97,7 +97,7 @@ describe.skipIf(postgresUrl === undefined || noVersionBefore !== null)(
       await untilFed(newer, 2)
       expect(await allOf(newer)).toEqual(await allOf(reading))
 
-      // This version takes the feed over, and the one before still answers.
+      // This version takes the feed over, and the one before still responds.
       feeding.running.kill('SIGTERM')
       expect((await feeding.running.ended).status).toBe(0)
       const taking = await serve(undefined, '--feed', feed)

@@ -46,7 +46,7 @@ const after: readonly FactInput[] = [
 
 const names = await migrationNames()
 
-/** All that clients can be told of the vaults. */
+/** Returns all responses about the vaults. */
 async function served(database: Database): Promise<unknown[]> {
   const gateway = gatewayOn(database)
   const vaults = [...Object.values(vaultThatIs), long, backwards]
@@ -76,7 +76,7 @@ describe('a database of an older version', () => {
   })
   afterEach(() => database.close())
 
-  test('is filled with all that the migrations derive', () => {
+  test('has rows in all tables and columns that the migrations derive', () => {
     const [{ dump } = { dump: {} as Dump }] = expected
     for (const [table, found] of Object.entries(dump)) expect(found, table).not.toEqual([])
     expect(names.length).toBeGreaterThan(5)
@@ -94,14 +94,14 @@ describe('a database of an older version', () => {
     expect(await served(database)).toEqual(wanted?.servedAfter)
   }
 
-  test.each(names.slice(0, -1))('with the migrations up to %s is migrated, served, and goes on', async (name) => {
+  test.each(names.slice(0, -1))('with the migrations up to %s is migrated, served, and continued', async (name) => {
     await migrateUpTo(database, name)
     await fillTables(database, rows)
     expect(await migrate(database)).toEqual(names.filter((other) => other > name))
     await becomesWhole(name)
   })
 
-  test('in which no mark has told a fee summary gets one that is derived', async () => {
+  test('without a fee summary in its marks gets a derived one', async () => {
     const before = names[names.findIndex((name) => name.endsWith('_owners_and_fees')) - 1] ?? ''
     await migrateUpTo(database, before)
     await fillTables(database, rows)
@@ -123,7 +123,7 @@ describe('a database of an older version', () => {
       const before = names[names.indexOf(name) - 1] ?? ''
       await migrateUpTo(database, before)
       await fillTables(database, rows)
-      // As the schema engine notes a migration before its script, which is one transaction.
+      // Like the schema engine, which records a migration before its script, which is one transaction.
       await database.prisma.$executeRawUnsafe(
         `insert into _prisma_migrations (id, checksum, migration_name, started_at) values ('interrupted', 'any', $1, now())`,
         name,

@@ -9,11 +9,11 @@ import { explainReads } from '../../support/explain.ts'
 import { gatewayOn } from '../../support/gateway.ts'
 import { addressOf, apply, opened, strategy } from '../../support/world.ts'
 
-/** One more than are counted; the value of each is its number. Beside them there is one without value. */
+/** One more than the limit of counts; the value of each is its number. There is another one without value. */
 const count = maxCountedVaults + 1
 const large = addressOf(900_000)
 const common = { a: 'WETH', b: 'USDC' }
-/** A pair that all but one of the vaults have. */
+/** A pair of all vaults except one. */
 const fewer = { a: 'WBTC', b: 'USDC' }
 
 let database: TestDatabase
@@ -39,7 +39,7 @@ afterAll(() => database.close())
 const all = { valueUsd: { gte: '1', lte: null } }
 const allButOne = { valueUsd: { gte: '2', lte: null } }
 
-/** Filters by what the vaults are looked up: by one, all vaults are visited, by the other all but one. */
+/** Filters by their index: of each two, one visits all vaults, the other all except one. */
 const lookUps: Record<string, readonly [tooMany: Partial<VaultFilter>, counted: Partial<VaultFilter>]> = {
   'value of all': [all, allButOne],
   'value of a strategy': [
@@ -73,7 +73,7 @@ test('vaults of a large owner by value are not counted beyond the limit of those
   expect(await countVaults(database, [allStrategies], filter)).toMatchObject([{ count: null }])
 })
 
-test('a list that is too long to count leaves the count of another one as it is', async () => {
+test('a list that is too long to count does not affect the count of another one', async () => {
   const gateway = gatewayOn(database)
   const counted = (id: string): string =>
     `strategy(id: "${id}") { vaults(where: { valueUsd: { gte: "0" } }) { totalCount } }`
@@ -85,7 +85,7 @@ test('a list that is too long to count leaves the count of another one as it is'
   ])
 })
 
-test('a count by value visits so many vaults in all, in whichever ranges of strategies and statuses', async () => {
+test('a count by value visits a limited number of vaults in all ranges of strategies and statuses together', async () => {
   await runScript(
     database,
     `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(

@@ -30,7 +30,7 @@ const candidate: fc.Arbitrary<EquityRow> = fc
     const value = new Decimal(row.netUsd).plus(row.capitalInUsd).minus(row.capitalOutUsd)
     return { ...row, valueUsd: value.isZero() ? '0' : value.toFixed() }
   })
-/** In order of time; there may be several of the same. */
+/** Rows in order of time, with duplicates. */
 const candidates = fc.array(candidate, { maxLength: 30 }).map((rows) => rows.sort((one, other) => one.ts - other.ts))
 
 function textOf(rows: readonly EquityRow[]): string {
@@ -43,7 +43,7 @@ function rowsOf(read: DownsamplingInput): EquityRow[] {
   return Array.from({ length: read.length }, (_, index) => read.row(vaultAddress, index, null))
 }
 
-/** The first of each time. */
+/** Returns the first row of each time. */
 function eachOnce(rows: readonly EquityRow[]): EquityRow[] {
   return rows.filter(({ ts }, index) => ts !== rows[index - 1]?.ts)
 }
@@ -64,7 +64,7 @@ describe('downsampling input', () => {
     )
   })
 
-  test('contains of buckets only the smallest and the largest point of each, and the outer ends', () => {
+  test('contains only the least and the greatest point of each bucket, and the outer ends', () => {
     fc.assert(
       fc.property(candidates, fc.nat(30), fc.nat(30), fc.integer({ min: 1, max: 9 }), (rows, one, other, each) => {
         const points = eachOnce(rows)
@@ -86,7 +86,7 @@ describe('downsampling input', () => {
   })
 })
 
-/** The extremes of each bucket of so many rows, and the row at an end. */
+/** Returns the extremes of each bucket of this number of rows, and the row at an end. */
 function extremes(rows: readonly EquityRow[], each: number, end: number): EquityRow[] {
   return rows.filter((_, index) => {
     const start = index - (index % each)

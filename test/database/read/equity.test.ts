@@ -23,7 +23,7 @@ function asServed(points: readonly RecordedPoint[]): EquityRow[] {
   return points.map((point, order) => ({ ...point, previousNetUsd: points[order - 1]?.netUsd ?? null }))
 }
 
-/** All points of a vault, as they were recorded. */
+/** Reads all recorded points of a vault. */
 function recordedPoints(database: Database, vault: string): Promise<RecordedPoint[]> {
   const text = `select address as "vaultAddress", ts::float8 as ts, trim_scale(point.value_usd)::text as "valueUsd",
       trim_scale(point.capital_in_usd)::text as "capitalInUsd", trim_scale(point.capital_out_usd)::text as "capitalOutUsd",
@@ -37,7 +37,7 @@ function inWindow(points: readonly RecordedPoint[], { since, until }: Window): R
   return points.filter(({ ts }) => ts >= since && ts < until)
 }
 
-/** The whole series, thinned in one go. */
+/** Downsamples the whole series in one step. */
 function thinned(points: readonly RecordedPoint[], count: number): EquityRow[] {
   const curve = {
     length: points.length,
@@ -63,7 +63,7 @@ describe('a series of any length', () => {
   }, 120_000)
 
   const minute = fc.integer({ min: -10, max: longPoints + 10 })
-  /** Of any size, and where its ends fall on a point or a bucket, or a second beside. */
+  /** Windows of any size, with ends at a point or a bucket, or a second off. */
   const span: fc.Arbitrary<Window> = fc
     .tuple(
       minute,
@@ -79,7 +79,7 @@ describe('a series of any length', () => {
     })
   const count = fc.oneof(fc.integer({ min: 2, max: 70 }), fc.integer({ min: 2, max: 2_000 }))
 
-  test('is represented by recorded points, in order, with its ends, as many as requested', async () => {
+  test('is represented by the requested number of recorded points, in order, with its ends', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.constant(ever), span), count, async (window, points) => {
         const all = inWindow(recorded, window)
@@ -94,7 +94,7 @@ describe('a series of any length', () => {
     )
   })
 
-  test('is whole, or thinned from all its points, where the window has few', async () => {
+  test('is complete, or downsampled from all its points, where the window has few', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 2, max: 400 }), fc.nat(), fc.nat(), async (points, from, length) => {
         const since = minuteOf(from % longPoints)
@@ -105,7 +105,7 @@ describe('a series of any length', () => {
     )
   })
 
-  test('keeps its only spike, however few points are requested', async () => {
+  test('keeps its only spike, for any number of requested points', async () => {
     const spike = recorded[spikeAt]
     for (const points of [3, 50, 500, 2_000]) {
       expect(await readEquity(database, [long], ever, points), String(points)).toContainEqual(
@@ -114,7 +114,7 @@ describe('a series of any length', () => {
     }
   })
 
-  test('keeps the shape: between the points served the curve is near to where it was recorded', async () => {
+  test('keeps the shape: between the returned points the curve is close to the recorded one', async () => {
     const served = await readEquity(database, [long], ever, 500)
     const whole = thinned(recorded, 500)
     expect(areaBetween(recorded, served)).toBeLessThan(1.2 * areaBetween(recorded, whole))
@@ -138,13 +138,13 @@ describe('a series of any length', () => {
       }
     })
 
-    test('is read by about as many rows as one that is a hundredth of it', async () => {
+    test('is read by about as many rows as a series of a hundredth of its length', async () => {
       const read = (vault: string) => explainReads(database, (counted) => readEquity(counted, [vault], ever, 500))
       expect((await read(long)).rows).toBeLessThan(2 * (await read(short)).rows)
     })
   })
 
-  test('is read by a plan that is made once: to make it takes longer than the read', async () => {
+  test('is read by a cached plan: planning takes longer than the read', async () => {
     let text = ''
     const sent: Reader = { query: (read) => ((text = read.text), Promise.resolve([])) }
     await readEquity(sent, [long], ever, 500)
@@ -162,7 +162,7 @@ describe('a series of any length', () => {
     expect(kept).toBeGreaterThan(0)
   })
 
-  test('is read together with others by one statement, each as if alone', async () => {
+  test('is read together with others by one statement, with the same results', async () => {
     database.takeStatements()
     const together = await readEquity(database, [short, addressOf(3), long], ever, 100)
     expect(database.takeStatements()).toHaveLength(1)
@@ -242,7 +242,7 @@ function keptPages(database: Database, vault: string): Promise<Page[]> {
   return database.query({ name: 'kept_pages', text }, [vault])
 }
 
-/** So many marks, a minute apart. */
+/** Returns this number of marks, a minute apart. */
 function wave(vault: string, count: number, from = 0): FactInput[] {
   return Array.from({ length: count }, (_, index) => {
     const at = from + index
@@ -259,7 +259,7 @@ describe('the pages that are kept', () => {
 
   afterAll(() => database.close())
 
-  /** A step of a vault: how many seconds on, none being another fact of the same second, and what is found then. */
+  /** A step of a vault: seconds since the last one, 0 for another fact of the same second, and the valuation. */
   const step = fc.record({
     vault: fc.constantFrom(long, short),
     wait: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90 })),

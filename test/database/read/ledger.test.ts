@@ -19,13 +19,13 @@ import { addressOf, apply, event, midnight, opened, strategy } from '../../suppo
 
 const long = addressOf(1)
 const disordered = addressOf(2)
-/** Has many rows in each of two blocks. */
+/** A vault with many rows in each of two blocks. */
 const crowded = addressOf(3)
 const rowCount = 200_000
 const first = 100
 const everything: LedgerPage = { types: null, since: 0, until: 253_402_300_800, first, after: null }
 
-/** Most rows are fees; the suspensions are the oldest rows of all, and a deposit stands among each ten thousand. */
+/** Adds rows that are mostly fees; suspensions are the oldest ones, and there is a deposit in each ten thousand. */
 async function lengthenLedger(database: Database): Promise<void> {
   await database.prisma.$executeRawUnsafe(
     `insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, reason, digest)
@@ -127,7 +127,7 @@ describe('a page of a long ledger', () => {
       ['an old span', old, 699],
       ['a wide span and a type', { ...wide, types: ['deposit'] }, 20],
       ['what comes after the end', { since: timeOf(rowCount + 10) }, 0],
-    ])('the number of %s is told by few rows', async (_name, filter, expected) => {
+    ])('the number of %s is read from few rows', async (_name, filter, expected) => {
       const counting = (counted: Database) => countLedger(counted, [long], { ...everything, ...filter })
       expect(await counting(database)).toMatchObject([{ vault: long, count: expected }])
       const { rows, pages, scans } = await explainReads(database, counting)
@@ -141,12 +141,12 @@ describe('a page of a long ledger', () => {
         return { vault: long, txHash, logIndex }
       })
       const { rows, pages, scans } = await explainReads(database, (counted) => readLedgerRows(counted, keys))
-      // The vault of each is looked up, and one more row tells the version.
+      // Each row's vault is looked up, and one more row has the version.
       expect(rows, scans.join(', ')).toBe(2 * count + 1)
       expect(pages, scans.join(', ')).toBeLessThanOrEqual(10 * count + 20)
     })
 
-    test('is found at the end by as much as at the beginning', async () => {
+    test('costs as much at the end as at the beginning', async () => {
       const [newest, oldest] = [await read({}), await read({ after: keyOf(150) })]
       // The rows of the block of the cursor are read too.
       expect(oldest.rows).toBeLessThanOrEqual(newest.rows + 8)
@@ -305,7 +305,7 @@ describe('the rows of a page', () => {
     expect(await readLedgerRows(database, none)).toEqual([])
   })
 
-  test('are told with the version of their data, by key too, and where no key has a row', async () => {
+  test('are returned with the version of their data, by key too, and where no key has a row', async () => {
     const versions: (string | null)[] = []
     const noting = readingBy(database, async (read, values, signal, reader) => {
       const found = await reader.read(read, values, signal)
@@ -324,7 +324,7 @@ describe('the rows of a page', () => {
     for (const rows of recorded.values()) expect(rows).toEqual(rows.toSorted((one, other) => compare(other, one)))
   })
 
-  test('are recorded as in order or not', async () => {
+  test('are marked as in order or not', async () => {
     const kept = await dump(database)
     expect(kept['vault']?.map((vault) => /"ledger_in_order": (\w+)/.exec(vault)?.[1]).sort()).toEqual(['false', 'true'])
   })

@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close())
 
-/** As many pairs and venues as a filter may have, no pair at any of the venues. */
+/** The maximum number of pairs and venues of a filter, with no pair at any of the venues. */
 const absent = (pairs: readonly { a: string; b: string }[], venues: readonly string[]): VaultFilter => ({
   ...anyVault,
   pair: pairs,

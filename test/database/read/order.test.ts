@@ -13,7 +13,7 @@ import { apply, event, feedOf, midnight, opened, strategy } from '../../support/
 const hexOf = (number: number, digits: number): string =>
   createHash('sha256').update(String(number)).digest('hex').slice(0, digits)
 
-/** Among them two that Danish has after z, where aa is a letter of its own. */
+/** Includes two that Danish sorts after z, where aa is a separate letter. */
 const beginnings = ['aa', 'Aa', 'b', 'B', '0aa', 'f', 'F', '9', 'a9', 'ab']
 const addresses = beginnings.map((beginning, index) => {
   const digits = `${beginning}${hexOf(index, 40)}`.slice(0, 40)
@@ -22,7 +22,7 @@ const addresses = beginnings.map((beginning, index) => {
 const [busy] = addresses as [string]
 const hashes = beginnings.map((beginning, index) => `0x${beginning}${hexOf(index, 64)}`.slice(0, 66).toLowerCase())
 
-/** Vaults of no value, all of one second, and a ledger whose rows are of one place. */
+/** Vaults without value, of one second, and a ledger whose rows have one block and log index. */
 const facts: FactInput[] = [
   strategy('one'),
   ...addresses.map((address) => opened(address, 'one')),
@@ -76,26 +76,29 @@ describe.each(engines)('on %s', (_engine, create) => {
     },
   )
 
-  test.each([[null], [['FEE']]])('rows of one place are in the order of their hashes, of types %j', async (type) => {
-    for (const first of [1, 3, 50]) {
-      const pages = await connectionPages(async (after) => {
-        const { vault } = await gateway.query<{ vault: { events: Connection<{ txHash: string }> } }>(ledgerList, {
-          vault: busy,
-          first,
-          after,
-          type,
+  test.each([[null], [['FEE']]])(
+    'rows of one block and log index are in the order of their hashes, for types %j',
+    async (type) => {
+      for (const first of [1, 3, 50]) {
+        const pages = await connectionPages(async (after) => {
+          const { vault } = await gateway.query<{ vault: { events: Connection<{ txHash: string }> } }>(ledgerList, {
+            vault: busy,
+            first,
+            after,
+            type,
+          })
+          return vault.events
         })
-        return vault.events
-      })
-      const wanted = [...hashes].sort(byDigits).reverse()
-      expect(pages.flatMap(({ nodes }) => nodes.map(({ txHash }) => txHash))).toEqual(wanted)
-    }
-  })
+        const wanted = [...hashes].sort(byDigits).reverse()
+        expect(pages.flatMap(({ nodes }) => nodes.map(({ txHash }) => txHash))).toEqual(wanted)
+      }
+    },
+  )
 
   test('feeds are ordered by the bytes of their names', async () => {
     const names = ['/aa', '/z', '/B', '/a']
     for (const name of names) await ingest({ database, source: { ...feedOf([strategy('one')]), name } })
-    const told = await readFeeds(database, AbortSignal.timeout(10_000))
-    expect(told.map(({ name }) => name)).toEqual(['/B', '/a', '/aa', '/z', 'standard input'])
+    const feeds = await readFeeds(database, AbortSignal.timeout(10_000))
+    expect(feeds.map(({ name }) => name)).toEqual(['/B', '/a', '/aa', '/z', 'standard input'])
   })
 })

@@ -18,11 +18,11 @@ import { addressOf, apply, opened, strategy } from '../../support/world.ts'
 const count = 6_000
 const first = 20
 const strategies = ['one', 'two', 'three']
-/** Has half of the vaults, those of the least value; the others have a few each. */
+/** An owner of half of the vaults, those of the least value; the others have a few each. */
 const large = addressOf(900_000)
 const smallOwners = [1, 2, 3].map((number) => addressOf(900_000 + number))
 
-/** Vaults of many values and some equals. Only the least valuable are idle, and none is exiting. */
+/** Adds vaults of many values, some of them equal. Only the least valuable are idle, and none is exiting. */
 async function addVaults(database: Database): Promise<void> {
   await database.prisma.$executeRawUnsafe(
     `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(
@@ -99,7 +99,7 @@ const sortKeys: Record<VaultSortField, (vault: PagedVaultRow) => number> = {
   ADDRESS: () => 0,
 }
 
-/** The vaults of a list that match a filter, in order. */
+/** Returns the vaults of a list that match a filter, in order. */
 function expected(list: string, { filter, orderBy, direction }: VaultPageRequest): PagedVaultRow[] {
   const { status, strategy: ids, owner, valueUsd } = filter
   const sign = direction === 'ASC' ? 1 : -1
@@ -138,10 +138,10 @@ const filters = fc.record({
   pair: fc.constant(null),
   venue: fc.constant(null),
 })
-const bound = fc.option(fc.constantFrom('0', '0.5', '3', '700', '1400', '1990', '9000'))
+const limit = fc.option(fc.constantFrom('0', '0.5', '3', '700', '1400', '1990', '9000'))
 const anyFilters = fc.record({
   ...indexed,
-  valueUsd: fc.option(fc.record({ gte: bound, lte: bound })),
+  valueUsd: fc.option(fc.record({ gte: limit, lte: limit })),
   pair: optional<Pair>([
     { a: 'WETH', b: 'USDC' },
     { a: 'WBTC', b: 'USDC' },
@@ -152,7 +152,7 @@ const anyFilters = fc.record({
 })
 
 describe('a page', () => {
-  test('has the vaults that match, in order, after its cursor, and the count tells how many there are', async () => {
+  test('has the vaults that match, in order, after its cursor, and the count is their number', async () => {
     const pages = fc.record({
       lists: fc.constantFrom([allStrategies], strategies, ['two', 'unknown']),
       filter: filters,
@@ -162,18 +162,18 @@ describe('a page', () => {
       from: fc.double({ min: 0, max: 1, noNaN: true }),
     })
     await fc.assert(
-      fc.asyncProperty(pages, async ({ lists, from, ...asked }) => {
+      fc.asyncProperty(pages, async ({ lists, from, ...request }) => {
         const [list = ''] = lists
-        const before = expected(list, { ...asked, after: null }).at(Math.floor(from * 500) - 1)
-        const after = before && { value: columnOf(before, asked.orderBy), address: before.address }
-        const page = { ...asked, after: after ?? null }
+        const before = expected(list, { ...request, after: null }).at(Math.floor(from * 500) - 1)
+        const after = before && { value: columnOf(before, request.orderBy), address: before.address }
+        const page = { ...request, after: after ?? null }
         const wanted = lists.flatMap((each) => {
           const all = expected(each, page)
           const beyond = after === undefined ? all : all.filter((vault) => isAfter(vault, before, page))
           return beyond.slice(0, page.first + 1).map(({ address }) => identity({ list: each, address }))
         })
         expect((await readVaultPages(database, lists, page)).map(identity)).toEqual(wanted)
-        const counts = await countVaults(database, lists, asked.filter)
+        const counts = await countVaults(database, lists, request.filter)
         expect(Object.fromEntries(counts.map(({ list: name, count: found }) => [name, found]))).toEqual(
           Object.fromEntries(lists.map((each) => [each, expected(each, page).length])),
         )
@@ -183,7 +183,7 @@ describe('a page', () => {
   })
 })
 
-/** Reads a list to its end, page by page, by cursors as clients do. */
+/** Reads a list to its end by cursors, page by page. */
 async function readToEnd(
   list: string,
   page: VaultPageRequest,
@@ -204,8 +204,8 @@ async function readToEnd(
 }
 
 describe('a list by value, pair or venue', () => {
-  test('has the vaults that match on its pages, in order, and the count tells how many there are', async () => {
-    const asked = fc.record({
+  test('has the vaults that match on its pages, in order, and the count is their number', async () => {
+    const requests = fc.record({
       list: fc.constantFrom(allStrategies, 'two', 'unknown'),
       filter: anyFilters,
       orderBy: fc.constantFrom(...orders),
@@ -214,7 +214,7 @@ describe('a list by value, pair or venue', () => {
       after: fc.constant(null),
     })
     await fc.assert(
-      fc.asyncProperty(asked, async ({ list, ...page }) => {
+      fc.asyncProperty(requests, async ({ list, ...page }) => {
         const wanted = expected(list, page).map(({ address }) => address)
         expect((await readToEnd(list, page)).found).toEqual(wanted)
         expect(await countVaults(database, [list], page.filter)).toMatchObject([{ list, count: wanted.length }])
@@ -223,7 +223,7 @@ describe('a list by value, pair or venue', () => {
     )
   })
 
-  test('of each strategy has its own vaults and number', async () => {
+  test('of each strategy has its own vaults and count', async () => {
     for (const filter of [
       { ...anyVault, venue: ['there'], status: ['earning'] as const },
       { ...anyVault, valueUsd: { gte: '1500', lte: null } },
@@ -240,7 +240,7 @@ describe('a list by value, pair or venue', () => {
     }
   })
 
-  test('ends a page where it has looked at many vaults that do not match, and goes on there', async () => {
+  test('ends a page after many visited vaults that do not match, and continues there', async () => {
     // More than are sorted have such a position, none of them among the first 3,000 in order.
     await runScript(
       database,
@@ -280,7 +280,7 @@ describe.each<[when: string, prepare: () => Promise<unknown>]>([
   beforeAll(prepare)
 
   const status: VaultStatus[] = ['idle', 'suspended']
-  /** How many index ranges are merged at most, and how many rows are sorted. */
+  /** Limits of the merged index ranges and of the sorted rows. */
   test.each<[name: string, lists: string[], filter: Partial<VaultFilter>, ranges: number, sorted: number]>([
     ['of all', [allStrategies], {}, 1, 0],
     ['of rare statuses', [allStrategies], { status }, 1, 0],
@@ -304,7 +304,7 @@ describe.each<[when: string, prepare: () => Promise<unknown>]>([
       for (const [at, direction] of directions.entries()) {
         const page = { filter, orderBy, direction, first, after: cursors[(index + at) % 2] ?? null }
         const { rows, scans } = await explainReads(database, (counted) => readVaultPages(counted, lists, page))
-        // A row tells the version, and tallies tell the strategies of owners.
+        // One row has the version, and tallies have the strategies of owners.
         const tallies = 1 + strategies.length * (filter.owner?.length ?? 0) * lists.length
         const most = tallies + sorted + ranges * (first + 1 + vaultStatuses.length)
         expect(rows, `${orderBy} ${direction}: ${scans.join(', ')}`).toBeLessThanOrEqual(most)

@@ -35,7 +35,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
     await onStandby.connect()
   }, 120_000)
   beforeEach(async () => {
-    // Asked twice, at a position that it reaches.
+    // Compared twice, at a position that it reaches.
     await expect.poll(async () => (await check(), await check()), patience).toBeNull()
   })
   afterEach(() => configure({}))
@@ -61,7 +61,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
     }
   }
 
-  /** Compares the replica with the primary, as each round does. */
+  /** Compares the replica with the primary, like each check. */
   async function check(): Promise<string | null> {
     await replica.check(primary.system, await primary.ask(), null)
     return replica.problem
@@ -84,7 +84,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
       .toBe('proved')
   })
 
-  test('is not rejected for a commit that the primary does not show yet, and the commit is not taken for lost', async () => {
+  test('is not rejected for a commit that is not visible on the primary yet, and the commit is not treated as lost', async () => {
     await configure({ synchronous_standby_names: 'nobody' })
     const [{ seq: before } = { seq: 0 }] = await heads(onPrimary)
     const pending = apply(writing, [strategy('pending')])
@@ -92,16 +92,16 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
     expect(await heads(onPrimary)).toMatchObject([{ seq: before }])
     for (const _ of [1, 2, 3]) expect(await check()).toBeNull()
 
-    const told = new ReportedState()
+    const reported = new ReportedState()
     const [{ version } = { version: '' }] = await heads(onStandby)
-    told.committed(version, replica.followed)
+    reported.committed(version, replica.followed)
     const target = await primary.ask()
     if (target === null) throw new Error('the primary told no position')
-    await told.verify(target, primary.contains.bind(primary))
-    expect(told.head?.version).toBe(version)
+    await reported.verify(target, primary.contains.bind(primary))
+    expect(reported.head?.version).toBe(version)
     // Another server, which has become the primary, and lacks it.
-    await told.verify({ ...target, run: 'another' }, primary.contains.bind(primary))
-    expect(told.head).toBeNull()
+    await reported.verify({ ...target, run: 'another' }, primary.contains.bind(primary))
+    expect(reported.head).toBeNull()
 
     await configure({})
     await pending

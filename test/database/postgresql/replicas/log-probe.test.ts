@@ -9,7 +9,7 @@ const readyForQuery = [0x5a, 0, 0, 0, 5, 0x49]
 /** AuthenticationOk and ReadyForQuery: a server that accepts a connection. */
 const accepted = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, ...readyForQuery])
 
-/** ErrorResponse and ReadyForQuery: a statement that is refused, on a connection that stays. */
+/** ErrorResponse and ReadyForQuery: a statement is refused, and the connection stays open. */
 function refusal(): Buffer {
   const fields = Buffer.from('SERROR\0C42501\0Mpermission denied for function pg_control_system\0\0')
   const length = Buffer.alloc(4)
@@ -41,7 +41,7 @@ afterEach(() => {
   server.close()
 })
 
-test('the connection to a primary that does not tell its identity is closed', async () => {
+test('the connection to a primary that does not return its identity is closed', async () => {
   const primary = new PrimaryLog(url, () => undefined)
   for (const _ of [1, 2, 3]) expect(await primary.ask()).toBeNull()
   expect(primary.problem).toMatch(/permission denied/)
@@ -49,7 +49,7 @@ test('the connection to a primary that does not tell its identity is closed', as
   await expect.poll(() => open.size).toBe(0)
 })
 
-test('the connection to a replica that does not tell its identity is closed', async () => {
+test('the connection to a replica that does not return its identity is closed', async () => {
   const replica = new Replica(url, () => undefined)
   for (const _ of [1, 2, 3]) await replica.check(null, null, null)
   expect(replica.problem).toMatch(/permission denied/)

@@ -39,7 +39,7 @@ describe.runIf(postgresUrl !== undefined)('a server that is lost', () => {
 describe.runIf(postgresUrl !== undefined)('replicas of which none can be read from', () => {
   afterEach(() => vi.restoreAllMocks())
 
-  test('are asked with pauses at a start, and not any more once they are closed', async () => {
+  test('are queried with pauses at a start, and no longer once they are closed', async () => {
     const after = vi.spyOn(ReplicaMonitor.prototype, 'after')
     const primary: Database = await openPostgreSql(url, 2)
     const choice = { urls: [`postgres://postgres@127.0.0.1:${await freePort()}/postgres`], staleSeconds: 60 }

@@ -6,7 +6,7 @@ import { chooseReplica, reasonToLeave } from '../../../../src/database/postgresq
 const head = { seq: 1, version: '1.1' }
 const target = (at: number, lsn: number) => ({ at, lsn: BigInt(lsn), insertLsn: BigInt(lsn), head, run: 'first' })
 
-/** Notes that a replica with all commits has replayed up to a position. */
+/** Records that a replica with all commits has replayed up to a position. */
 function replayed(proof: ReplayProof, lsn: bigint, now: number) {
   const reached = proof.reachedBy(lsn)
   if (reached !== null) proof.prove(reached, now)
@@ -36,7 +36,7 @@ describe('the proof of a replica', () => {
     expect(proof.provenAt).toBe(1_000)
   })
 
-  test('is of no use to statements that were sent before it was seen', () => {
+  test('does not apply to statements that were sent before it', () => {
     proof.expect(target(100, 10))
     replayed(proof, 10n, 110)
     proof.expect(target(600, 20))
@@ -44,26 +44,31 @@ describe('the proof of a replica', () => {
     expect([639, 640].map((sentAt) => proof.provenBefore(sentAt))).toEqual([100, 600])
   })
 
-  test('waits for a limited number of positions, the newest among them', () => {
+  test('waits for a limited number of positions, including the newest', () => {
     for (let at = 0; at < 2_000; at++) proof.expect(target(at, at))
     replayed(proof, 2_000n, 2_000)
     expect(proof.provenAt).toBe(1_999)
   })
 
-  test('waits for no position of a log that went another way', () => {
+  test('waits for no position of another timeline', () => {
     proof.expect(target(0, 10))
     proof.forgetTargets()
     expect(replayed(proof, 10n, 1)).toBeNull()
   })
 })
 
-describe('the told state', () => {
+describe('the reported state', () => {
   const later = { at: Infinity, lsn: 1n, insertLsn: 1n, head, run: 'second' }
   const before = { seq: 0, version: '' }
 
   test('never goes back', () => {
-    const told = new ReportedState()
-    expect([told.proven(null), told.proven(5), told.proven(3), told.proven(null)]).toEqual([null, 5, 5, 5])
+    const reported = new ReportedState()
+    expect([reported.proven(null), reported.proven(5), reported.proven(3), reported.proven(null)]).toEqual([
+      null,
+      5,
+      5,
+      5,
+    ])
   })
 
   test.each([
@@ -72,12 +77,12 @@ describe('the told state', () => {
     ['not known', later, null, head],
     ['not shown yet by the run of the primary that made it', { ...later, head: before, run: 'first' }, false, head],
     ['replaced by another one of the same run', { ...later, run: 'first' }, false, null],
-    ['newer than what the primary was asked', { ...later, at: 0 }, false, head],
-  ] as const)('is forgotten only where a failover has lost it: %s', async (_, asked, contains, left) => {
-    const told = new ReportedState()
-    told.committed(head.version, 'first')
-    await told.verify(asked, () => Promise.resolve(contains))
-    expect(told.head).toEqual(left)
+    ['newer than the query to the primary', { ...later, at: 0 }, false, head],
+  ] as const)('is forgotten only where a failover has lost it: %s', async (_, target, contains, left) => {
+    const reported = new ReportedState()
+    reported.committed(head.version, 'first')
+    await reported.verify(target, () => Promise.resolve(contains))
+    expect(reported.head).toEqual(left)
   })
 })
 

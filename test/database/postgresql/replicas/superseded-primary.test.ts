@@ -43,7 +43,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     for (const server of servers.toReversed()) await server.remove()
   })
 
-  test('and stays alive does not decide on replicas once its address leads to another server', async () => {
+  test('and keeps running does not decide on replicas once its address leads to another server', async () => {
     const [, second, replica] = servers as [OwnPostgreSql, OwnPostgreSql, OwnPostgreSql]
     const replicas = { urls: [onServer(replica)], staleSeconds: 60 }
     const database = await openServedDatabase({ engine: 'postgresql', url: proxy.url, connections: 2, replicas })
@@ -61,7 +61,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     expect(database.readServer?.()).toMatchObject({ server: new URL(replica.url).host, problem: null })
   }, 60_000)
 
-  test('is the reason that is told, in place of an earlier one, where no replica has its history', async () => {
+  test('is the reported reason, in place of an earlier one, where no replica has its history', async () => {
     const [first, second, replica] = servers as [OwnPostgreSql, OwnPostgreSql, OwnPostgreSql]
     proxy.leadTo(onServer(second))
     const replicas = { urls: [onServer(replica)], staleSeconds: 1 }
@@ -78,8 +78,8 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     expect(database.readServer?.().problem).toContain('the replicas do not have the history of the primary')
   }, 60_000)
 
-  test('and replaced by another cluster is told, with what to do', async () => {
-    // A database that every cluster has.
+  test('and replaced by another cluster is reported, with the remedy', async () => {
+    // A database that exists in each cluster.
     const primary = new PrimaryLog(Object.assign(new URL(proxy.url), { pathname: '/postgres' }).href, nothing)
     await primary.ask()
     expect(primary.system).not.toBeNull()
@@ -91,7 +91,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     primary.close()
   }, 60_000)
 
-  test('is not needed for a replica to stay refused that was seen to have another history', async () => {
+  test('is not needed to keep refusing a replica that has another history', async () => {
     const [first, , replica] = servers as [OwnPostgreSql, OwnPostgreSql, OwnPostgreSql]
     const [primary, checked] = [new PrimaryLog(onServer(first), nothing), new Replica(onServer(replica), nothing)]
     const check = async (target: LogTarget | null): Promise<string | null> => {
