@@ -14,7 +14,7 @@ import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, feeTier, type Protocol, sorted, squareRoot, type TestToken } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { chainJson, type EventFact, linesOf, type Said } from './support/reading.ts'
+import { chainJson, type EventFact, linesOf, type ReaderMessage } from './support/reading.ts'
 
 describeOnChain('a token whose pool anybody can buy empty', () => {
   let chain: TestChain
@@ -45,7 +45,7 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
   })
   afterAll(() => chain.stop())
 
-  /** A pool in which one is worth one USDC, with liquidity about that price alone. */
+  /** Creates a pool with a price of 1 USDC, and liquidity in a narrow range around it. */
   async function createThinPool(): Promise<Address> {
     const pair = [
       [token, weth(1_000)],
@@ -75,15 +75,16 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
     const { address, firstBlock } = vault
     const json = chainJson(url, protocol, [{ address, firstBlock }], { markEveryBlocks: 1 })
     const tokens = [...(json['tokens'] as object[]), { address: token.address, symbol: 'THIN', price }]
-    const said: Said[] = []
-    const facts = (await linesOf({ ...json, tokens }, said)).map((line) => JSON.parse(line) as FactInput)
-    const told = (level: string): string[] => said.filter((one) => one.level === level).map(({ message }) => message)
+    const messages: ReaderMessage[] = []
+    const facts = (await linesOf({ ...json, tokens }, messages)).map((line) => JSON.parse(line) as FactInput)
+    const messagesOf = (level: string): string[] =>
+      messages.filter((one) => one.level === level).map(({ message }) => message)
     const values = new Map(facts.flatMap((fact) => (fact.kind === 'mark' ? [[fact.ts, fact.valueUsd] as const] : [])))
     const events = facts.flatMap((fact): EventFact[] => (fact.kind === 'event' ? [fact] : []))
-    return { facts, values, events, errors: told('error'), warnings: told('warn') }
+    return { facts, values, events, errors: messagesOf('error'), warnings: messagesOf('warn') }
   }
-  /** Makes a vault log a deposit whose assets nobody has paid. */
-  async function boast(assets: bigint): Promise<void> {
+  /** Makes a vault log a deposit whose assets were not transferred. */
+  async function logUnpaidDeposit(assets: bigint): Promise<void> {
     const { address } = vault
     const own = await chain.request({ method: 'eth_getCode', params: [address, 'latest'] })
     await chain.request({ method: 'anvil_setCode', params: [address, loggingDeposit(token.address, alice, assets)] })
@@ -93,7 +94,7 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
   }
   const now = async (): Promise<number> => Number((await chain.client.getBlock()).timestamp)
 
-  test('counts as nothing where a stranger has sent it and no fact can have its worth', async () => {
+  test('counts as nothing where another account has sent it and its value exceeds the limits of a fact', async () => {
     await chain.block(give())
     await chain.block(buyAll(), vault.deposit(alice, usdc(7)))
     const absurd = await now()
@@ -115,7 +116,7 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
     ])
   })
 
-  test('makes marks wait where the vault has bought it, and counts at an earlier price where capital comes', async () => {
+  test('delays marks where the vault has bought it, and is valued at an earlier price for a deposit', async () => {
     const swap = protocol.swapData(vault.address, protocol.usdc, token, usdc(100))
     await chain.block(vault.run([protocol.router, swap]))
     const bought = await now()
@@ -138,21 +139,21 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
     expect(events.at(-1)).toMatchObject({ type: 'deposit', amountUsd: '7', valueBeforeUsd: values.get(bought) })
   })
 
-  test('is not looked for at earlier prices where a vault logs more of it than there is', async () => {
+  test('is not searched for at earlier blocks where a vault logs a greater amount than the total supply', async () => {
     await chain.mine(40)
     vault = await openVault(chain, protocol, token)
     await chain.block(vault.deposit(alice, weth(5)))
-    await boast(10n ** 60n)
-    const asked = new Set<number>()
+    await logUnpaidDeposit(10n ** 60n)
+    const requested = new Set<number>()
     const proxy = await startProxy(chain.url, (request, pass) => {
-      if (request.method === 'eth_getBlockByNumber') asked.add(Number(request.params[0]))
+      if (request.method === 'eth_getBlockByNumber') requested.add(Number(request.params[0]))
       return pass()
     })
     await expect(read([pool], proxy.url)).rejects.toThrow(
       /^THIN has no price at block \d+: at [\d.]+ USD an amount would be worth [\d.]+ USD, and is of more than there is$/,
     )
     await proxy.close()
-    expect([...asked].filter((number) => number < vault.firstBlock - 1)).toEqual([])
+    expect([...requested].filter((number) => number < vault.firstBlock - 1)).toEqual([])
   })
 
   test('stops no vault where its price has more digits than a fact can have', async () => {
@@ -169,7 +170,7 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
   })
 })
 
-/** Logs a deposit of so many assets, and as many shares, where it is called without data; answers with the asset else. */
+/** Returns code that logs a deposit with equal assets and shares where it is called without data; else it returns the asset. */
 function loggingDeposit(asset: Address, account: Address, assets: bigint): Hex {
   const push = (value: Hex): Hex => concatHex(['0x7f', numberToHex(BigInt(value), { size: 32 })])
   const topics = [toEventSelector('Deposit(address,address,uint256,uint256)'), account, account]

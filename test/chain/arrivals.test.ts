@@ -18,7 +18,7 @@ import {
   linesAfter,
   linesOf,
   positionsOf,
-  type Said,
+  type ReaderMessage,
   shortFaultTimes,
 } from './support/reading.ts'
 import { openStrays, transferData, transferOf } from './support/strays.ts'
@@ -72,19 +72,21 @@ describeOnChain('positions that come to a vault', () => {
     return vault
   }
 
-  /** Id of the position that the first of these calls mints. */
+  /** Mines calls, and returns the id of the position that the first of them mints. */
   async function minted(...calls: Call[]): Promise<bigint> {
     const [receipt] = await chain.block(...calls)
-    const told = receipt && logsOf(receipt, stranger, protocol.manager).find(({ name }) => name === 'IncreaseLiquidity')
-    return told?.args['tokenId'] as bigint
+    const decoded =
+      receipt && logsOf(receipt, stranger, protocol.manager).find(({ name }) => name === 'IncreaseLiquidity')
+    return decoded?.args['tokenId'] as bigint
   }
 
-  /** Takes a third out of a position without collecting it; returns what that is. */
+  /** Withdraws a third of a position's liquidity without collecting it; returns the amounts. */
   async function freedPart(owner: Address, id: bigint, decrease: (data: Hex) => Call) {
     const { liquidity } = await observer.positionAt(owner, { id }, await chain.head())
     const [receipt] = await chain.block(decrease(protocol.decreaseData(id, liquidity / 3n)))
-    const told = receipt && logsOf(receipt, stranger, protocol.manager).find(({ name }) => name === 'DecreaseLiquidity')
-    return [told?.args['amount0'] as bigint, told?.args['amount1'] as bigint] as const
+    const decoded =
+      receipt && logsOf(receipt, stranger, protocol.manager).find(({ name }) => name === 'DecreaseLiquidity')
+    return [decoded?.args['amount0'] as bigint, decoded?.args['amount1'] as bigint] as const
   }
 
   async function expectPending(mark: Mark | undefined, vault: Operator, known: Known): Promise<void> {
@@ -104,7 +106,7 @@ describeOnChain('positions that come to a vault', () => {
     throw new Error(`No block is of ${ts}`)
   }
 
-  test('in unknown tokens from a stranger change nothing', async () => {
+  test('in unknown tokens from another account change nothing', async () => {
     const vault = await funded()
     const { manager } = protocol
     const own = await minted(vault.run([manager, positionData(vault.address)]))
@@ -154,11 +156,11 @@ describeOnChain('positions that come to a vault', () => {
     await proxy.close()
   })
 
-  test('with freed liquidity tell it from rewards', async () => {
+  test('with withdrawn, uncollected liquidity distinguish it from rewards', async () => {
     const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })
     const id = await minted(ofStranger(positionData(stranger)))
     await trade()
-    // Some that was freed and collected before.
+    // Part of the liquidity was withdrawn and collected before.
     await freedPart(stranger, id, ofStranger)
     await chain.block(ofStranger(protocol.collectData(id, stranger)))
     const freed = await freedPart(stranger, id, ofStranger)
@@ -180,7 +182,7 @@ describeOnChain('positions that come to a vault', () => {
     }
   })
 
-  /** The facts from a node that leaves logs of positions with this topic out of its first answer with some. */
+  /** Reads from a node whose first response with logs of this topic lacks them. */
   async function factsWithout(topic: string, json: ChainJson): Promise<FactInput[]> {
     let leftOut = 0
     const proxy = await startProxy(chain.url, async (request, pass) => {
@@ -193,10 +195,10 @@ describeOnChain('positions that come to a vault', () => {
       leftOut = logs.length - kept.length
       return { result: kept }
     })
-    const said: Said[] = []
-    const lines = await linesOf({ ...json, rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }, said)
+    const messages: ReaderMessage[] = []
+    const lines = await linesOf({ ...json, rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }, messages)
     expect(leftOut).toBeGreaterThan(0)
-    expect(said.map(({ message }) => message)).toContain('The chain is read again')
+    expect(messages.map(({ message }) => message)).toContain('The chain is read again')
     await proxy.close()
     return lines.map((line) => JSON.parse(line) as FactInput)
   }
@@ -213,7 +215,7 @@ describeOnChain('positions that come to a vault', () => {
     return { id, vault, other }
   }
 
-  test('whose creation no node tells set aside their vault alone', async () => {
+  test('whose creation no node has a log of set aside their vault alone', async () => {
     const { id, vault, other } = await sentToOneOfTwo()
     const proxy = await startProxy(chain.url, async (request, pass) => {
       const answer = await pass()
@@ -221,12 +223,12 @@ describeOnChain('positions that come to a vault', () => {
       const isOfCreation = request.method === 'eth_getLogs' && topics.length === 4
       return isOfCreation && 'result' in answer ? { result: [] } : answer
     })
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const json = { ...jsonOf(vault, other), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
-    const lines = await linesOf(json, said)
+    const lines = await linesOf(json, messages)
     await proxy.close()
     expect(
-      said.filter(({ level }) => level === 'error').map(({ message, facts }) => [message, facts['vault']]),
+      messages.filter(({ level }) => level === 'error').map(({ message, facts }) => [message, facts['vault']]),
     ).toEqual([[expect.stringContaining(`position ${id} of block`), vault.address]])
     expect(lines.filter((line) => !line.includes(`"vault":"${vault.address}"`))).toEqual(await linesOf(jsonOf(other)))
   })
@@ -238,11 +240,11 @@ describeOnChain('positions that come to a vault', () => {
       const isOfCreation = request.method === 'eth_getLogs' && topics.length === 4
       return isOfCreation ? { error: { code: 4444, message: 'pruned history unavailable' } } : pass()
     })
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const json = { ...jsonOf(vault, other), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
-    const lines = await linesOf(json, said, shortFaultTimes)
+    const lines = await linesOf(json, messages, shortFaultTimes)
     await proxy.close()
-    const errors = said.filter(({ message }) => message.startsWith('A vault is set aside'))
+    const errors = messages.filter(({ message }) => message.startsWith('A vault is set aside'))
     expect(errors.map(({ message, facts }) => [message, facts['vault']])).toEqual([
       [expect.stringContaining(`holds position ${id}, whose logs since its creation can't be read`), vault.address],
     ])
@@ -273,24 +275,24 @@ describeOnChain('positions that come to a vault', () => {
       const from = blockHash === undefined ? fromBlock : (await chain.client.getBlock({ blockHash })).number
       return Number(from) <= pruned ? { error: { code: 4444, message: 'pruned history unavailable' } } : pass()
     })
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const json = { ...jsonOf(...vaults), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
-    const lines = await linesOf(json, said, shortFaultTimes)
+    const lines = await linesOf(json, messages, shortFaultTimes)
     await proxy.close()
-    const errors = said.filter(({ message }) => message.startsWith('A vault is set aside'))
+    const errors = messages.filter(({ message }) => message.startsWith('A vault is set aside'))
     expect(errors.map(({ message, facts }) => [message, facts['vault']])).toEqual(
       old.map((id, index) => [
         expect.stringContaining(`holds position ${id}, whose logs since its creation can't be read`) as string,
         vaults[index]?.address,
       ]),
     )
-    expect(said.filter(({ message }) => message === 'The chain is read again')).toHaveLength(2)
+    expect(messages.filter(({ message }) => message === 'The chain is read again')).toHaveLength(2)
     const isOfOld = (line: string): boolean =>
       vaults.some((vault) => vault !== other && line.includes(`"vault":"${vault.address}"`))
     expect(lines.filter((line) => !isOfOld(line))).toEqual(await linesOf(jsonOf(other)))
   })
 
-  test('with everything in the block of their arrival are told as they are then', async () => {
+  test('with all of their logs in the block of their arrival have the state at its end', async () => {
     const vault = await funded()
     const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })
     const id = await minted(ofStranger(positionData(stranger)))
@@ -315,7 +317,7 @@ describeOnChain('positions that come to a vault', () => {
     expect(Number((events.at(-1) as { amountUsd?: string }).amountUsd)).toBeLessThan(1_000)
   })
 
-  test('that go and come back are told as they are, and those in unknown tokens not at all', async () => {
+  test('that leave and return have their current state, and those in unknown tokens have no facts', async () => {
     const vault = await funded()
     const other = await openVault(chain, protocol, protocol.usdc)
     const { manager } = protocol
@@ -350,7 +352,7 @@ describeOnChain('positions that come to a vault', () => {
     await expectSameFromAnywhere(jsonOf(vault, other))
   })
 
-  test('from another vault tell the same where that one is added later', async () => {
+  test('from another vault yield the same facts where that vault is added later', async () => {
     const first = await funded()
     const second = await openVault(chain, protocol, protocol.usdc)
     await chain.block(second.deposit(bob, usdc(500)))
@@ -379,7 +381,7 @@ describeOnChain('positions that come to a vault', () => {
     expect(await dumpReadModel(database)).toEqual(grown)
   })
 
-  /** Reading resumes at every seventh place where it can, which is another one in each test. */
+  /** Resumes reading at every seventh possible position; the first one differs between tests. */
   async function expectSameFromAnywhere(json: ChainJson): Promise<void> {
     const lines = await linesOf(json)
     const positions = await positionsOf(json)
@@ -395,7 +397,7 @@ const [decreaseLiquidity, collect, transfer] = [
   'Transfer(address,address,uint256)',
 ].map((signature) => toEventSelector(signature)) as [Hex, Hex, Hex]
 
-/** The call that reads a position: positions(uint256). */
+/** Returns the call data that reads a position: positions(uint256). */
 function callOfPosition(id: bigint): string {
   return `99fbab88${id.toString(16).padStart(64, '0')}`
 }

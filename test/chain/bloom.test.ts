@@ -7,7 +7,7 @@ import { Pools } from '../../src/chain/venues/pools.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
 import { chainJson, linesOf } from './support/reading.ts'
 
 interface LogRequest {
@@ -23,7 +23,7 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
   let protocol: Protocol
   let vault: Operator
   let alice: Address
-  /** Facts of the chain with the logs of all blocks. */
+  /** Expected facts, read with the logs of all blocks. */
   let right: string[]
   const fakes = new Set<Hex>()
 
@@ -62,7 +62,7 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
   const jsonOf = (url: string) =>
     chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], { markEveryBlocks: 1_000 })
 
-  /** Mines a block in which others' logs set all bits of these values. */
+  /** Mines a block in which logs of other contracts set the bloom bits of these values. */
   async function fake(values: readonly Hex[], ...calls: Call[]): Promise<void> {
     const spenders = coveringTopics(values.flatMap(bitsOf))
     await chain.block(...spenders.map((spender) => protocol.approve(alice, protocol.weth, spender)), ...calls)
@@ -77,13 +77,15 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
     return [...venue.movesOf([vault.address]), ...venue.changesOf(['3'])]
   }
 
-  /** The facts, and the requests for logs of single blocks. */
-  async function read(meddle: Meddle = (_, pass) => pass()): Promise<{ lines: string[]; requests: LogRequest[] }> {
+  /** Returns the facts, and the requests for logs of single blocks. */
+  async function read(
+    intercept: Intercept = (_, pass) => pass(),
+  ): Promise<{ lines: string[]; requests: LogRequest[] }> {
     const requests: LogRequest[] = []
     const proxy = await startProxy(chain.url, (request, pass) => {
       const filter = request.method === 'eth_getLogs' ? (request.params[0] as LogRequest) : {}
       if (filter.blockHash !== undefined) requests.push(filter)
-      return meddle(request, pass)
+      return intercept(request, pass)
     })
     const lines = await linesOf(jsonOf(proxy.url))
     await proxy.close()
@@ -101,14 +103,14 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
     expect(ofFakes.length).toBeGreaterThan(5)
   })
 
-  test('does not hide that a node leaves out logs of known addresses', async () => {
+  test('does not prevent the detection of missing logs of known addresses', async () => {
     const { lines, requests } = await read(async (request, pass) => {
       if (request.method !== 'eth_getLogs') return pass()
       const { blockHash, address } = request.params[0] as LogRequest
       return blockHash !== undefined && address !== undefined ? { result: [] } : pass()
     })
     expect(lines).toEqual(right)
-    // All logs are asked for only where the state says that something has happened.
+    // All logs are requested only where the state has changed.
     const ofAll = requests.flatMap(({ blockHash, address }) => (blockHash && address === undefined ? [blockHash] : []))
     expect(ofAll.length).toBeGreaterThanOrEqual(5)
     expect(ofAll.filter((hash) => fakes.has(hash))).toEqual([])

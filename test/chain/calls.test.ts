@@ -10,7 +10,7 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
 import { chainJson, optionsOf, type TestVault } from './support/reading.ts'
 
 const many = 50
@@ -41,23 +41,23 @@ describeOnChain('a mark', () => {
     ])
 
   /**
-   * Requests that are made at once get their answers far apart.
-   * @param asked receives every request, of which one that is made again after a time-out is the same
+   * Responds to concurrent requests one after the other, with pauses.
+   * @param requested receives every request; a repetition after a time-out adds no entry
    */
-  function answersOneByOne(asked: Set<string>): Meddle {
+  function answersOneByOne(requested: Set<string>): Intercept {
     let last: Promise<unknown> = Promise.resolve()
     return ({ method, params }, pass) => {
-      asked.add(JSON.stringify({ method, params }))
+      requested.add(JSON.stringify({ method, params }))
       const answer = last.then(() => setTimeout(20)).then(() => pass())
       last = answer
       return answer
     }
   }
 
-  /** Number of requests for the marks of one block, once the pools are known. */
+  /** Returns the number of requests for the marks of one block, once the pools are known. */
   async function callsOfMarks(some: readonly TestVault[], tokens: readonly object[] = []): Promise<number> {
-    const asked = new Set<string>()
-    const proxy = await startProxy(chain.url, answersOneByOne(asked))
+    const requested = new Set<string>()
+    const proxy = await startProxy(chain.url, answersOneByOne(requested))
     const base = chainJson(
       proxy.url,
       protocol,
@@ -73,16 +73,16 @@ describeOnChain('a mark', () => {
     const plan = { number: header.number, marked, minting: new Map(), changed: new Map(), ...none }
     const moment = { blocks: [{ plan, header }], end: header, marked, minting: new Map() }
     const { facts } = await timestampFacts(moment, reader)
-    asked.clear()
+    requested.clear()
     expect((await timestampFacts(moment, reader)).facts).toEqual(facts)
     const positions = facts.flatMap((fact) => (fact.kind === 'mark' ? fact.positions : []))
     expect(positions).toHaveLength(some.length)
     await proxy.close()
-    for (const request of asked) expect(request).toMatch(/^{"method":"eth_call"/)
-    return asked.size
+    for (const request of requested) expect(request).toMatch(/^{"method":"eth_call"/)
+    return requested.size
   }
 
-  test(`of ${many} vaults takes the calls that one vault's takes: two`, async () => {
+  test(`of ${many} vaults takes as many calls as those of one vault: two`, async () => {
     expect(await callsOfMarks(vaults.slice(0, 1))).toBe(2)
     expect(await callsOfMarks(vaults)).toBe(2)
   })

@@ -37,7 +37,7 @@ describeOnChain('requests to deposit that are cancelled, by ERC-7887', () => {
     await chain.mine(2)
     await chain.block(vault.callOf(bob, 'claimCancelDepositRequest', 0n, bob, bob))
     await chain.mine(2)
-    // Another request counts as ever.
+    // Other requests are still counted.
     await chain.block(vault.callOf(bob, 'requestDeposit', usdc(7), bob, bob))
     await chain.block(vault.callOf(alice, 'fulfil', bob))
     await chain.block(vault.callOf(bob, 'claimDeposit', usdc(7), bob))

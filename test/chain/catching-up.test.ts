@@ -13,7 +13,7 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
 import { applyChain, chainJson, type ChainJson, optionsOf, shortFaultTimes } from './support/reading.ts'
 
 const transfer = toEventSelector('Transfer(address,address,uint256)')
@@ -24,7 +24,7 @@ describeOnChain('vaults that are behind the others', () => {
   let alice: Address
   let good: Operator
   let late: Operator
-  let meddle: Meddle
+  let intercept: Intercept
   let proxy: Awaited<ReturnType<typeof startProxy>>
 
   beforeAll(async () => {
@@ -37,7 +37,7 @@ describeOnChain('vaults that are behind the others', () => {
       await chain.block(good.deposit(alice, usdc(5)), late.deposit(alice, usdc(7)))
       await chain.mine(6)
     }
-    proxy = await startProxy(chain.url, (request, pass) => meddle(request, pass))
+    proxy = await startProxy(chain.url, (request, pass) => intercept(request, pass))
   }, patienceMilliseconds)
   afterAll(async () => {
     await proxy.close()
@@ -61,7 +61,7 @@ describeOnChain('vaults that are behind the others', () => {
     await ingest({ database, source: chainFeed({ ...optionsOf(jsonOf(chain.url)), refused }, null) })
     expect(await depositsIn(database)).toBe(0)
     let lagging = 0
-    meddle = (request, pass) => {
+    intercept = (request, pass) => {
       if (request.params[0] !== 'latest' || ++lagging > 3) return pass()
       return pass({ ...request, params: [`0x${(late.firstBlock + 12).toString(16)}`, false] })
     }
@@ -71,7 +71,7 @@ describeOnChain('vaults that are behind the others', () => {
   })
 
   test('do not wait for nodes that lack the transfers of old blocks', async () => {
-    meddle = (request, pass) =>
+    intercept = (request, pass) =>
       request.method === 'eth_getLogs' && JSON.stringify(request.params).includes(transfer)
         ? Promise.resolve({ error: { code: 4444, message: 'pruned history unavailable' } })
         : pass()
@@ -96,7 +96,7 @@ describeOnChain('vaults that are behind the others', () => {
     await chain.request({ method: 'anvil_dropAllTransactions' })
     await chain.mine(6)
     await expect(applyChain(database, json)).rejects.toThrow(ChainDiverged)
-    // A vault that is refused is behind, too, and its block of the other fork is not asked for.
+    // A refused vault is behind, too, and its block of the other fork is not requested.
     const source = chainFeed({ ...optionsOf(json), refused }, await positionIn(database, json))
     await expect(ingest({ database, source })).rejects.toThrow(ChainDiverged)
   })

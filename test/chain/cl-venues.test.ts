@@ -33,9 +33,9 @@ describeOnChain('positions of PancakeSwap v3 and Slipstream', () => {
   let facts: readonly FactInput[]
   let inSteps: unknown
   let payoutCode: Hex
-  /** The block from which on the fee is another one. */
+  /** First block with a changed fee. */
   let dearer: number
-  /** Numbers of the vault's positions. */
+  /** Ids of the vault's positions. */
   const ids = { slipstream: [2n, 3n], pancake: [2n] }
 
   beforeAll(async () => {
@@ -123,7 +123,7 @@ describeOnChain('positions of PancakeSwap v3 and Slipstream', () => {
     inSteps = await dumpReadModel(database)
   }
 
-  /** All that the vault would have after it took everything out, and what of it are rewards. */
+  /** Returns the amounts that the vault would have after the withdrawal of all positions, and the rewards among them. */
   async function takeAll(
     { manager }: ClVenue,
     numbers: readonly bigint[],
@@ -146,7 +146,7 @@ describeOnChain('positions of PancakeSwap v3 and Slipstream', () => {
 
   const marks = (): MarkFact[] => facts.flatMap((fact) => (fact.kind === 'mark' ? [fact] : []))
 
-  test('are worth what everything would pay, with pending emissions, at every mark', async () => {
+  test('are worth what a full withdrawal would pay, with pending emissions, at every mark', async () => {
     const blocks = new Map<number, number>()
     for (let block = vault.firstBlock; block <= (await chain.head()); block++) {
       blocks.set(Number((await chain.client.getBlock({ blockNumber: BigInt(block) })).timestamp), block)
@@ -195,7 +195,7 @@ describeOnChain('positions of PancakeSwap v3 and Slipstream', () => {
     expect(marks().at(-1)?.positions).toHaveLength(2)
   })
 
-  test('tell their changes while a gauge holds them, too', () => {
+  test('have events for their changes, also while a gauge holds them', () => {
     const [first] = ids.slipstream as [bigint]
     const types = facts.flatMap((fact) =>
       fact.kind === 'event' && 'positionId' in fact && fact.positionId === `${slipstream.manager}:${first}`
@@ -205,7 +205,7 @@ describeOnChain('positions of PancakeSwap v3 and Slipstream', () => {
     expect(types).toEqual(['plant', 'harvest', 'rebalance', 'rebalance'])
   })
 
-  test('are read the same from anywhere, also where a gauge holds them', async () => {
+  test('have the same facts wherever reading resumes, also where a gauge holds them', async () => {
     const database = await emptyDatabase()
     await applyChain(database, json)
     expect(await dumpReadModel(database)).toEqual(inSteps)

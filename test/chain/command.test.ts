@@ -21,7 +21,7 @@ const { start, run } = commandLine()
 const root = path.resolve(import.meta.dirname, '../..')
 
 describe('a chain.json', () => {
-  test("can be the README's example", () => {
+  test("accepts the README's example", () => {
     expect(readChainConfig('chain.json', JSON.stringify(readmeExample()))).toMatchObject({ chainId: 1 })
   })
 
@@ -41,7 +41,7 @@ describe('a chain.json', () => {
     }
   })
 
-  test('that is not there ends the command with 2', async () => {
+  test('that does not exist ends the command with 2', async () => {
     const { status, stderr } = await run(['chain', 'none.json'], {})
     expect(status).toBe(2)
     expect(stderr).toContain("none.json can't be used:\n  can't be read: ENOENT")
@@ -68,7 +68,7 @@ describeOnChain('the command line on a chain', () => {
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  /** Deposits that were made. */
+  /** Number of deposits so far. */
   let made = 0
   async function deposits(count: number): Promise<void> {
     made += count
@@ -79,17 +79,17 @@ describeOnChain('the command line on a chain', () => {
   async function serving(
     home: Home,
     chainFile = file,
-  ): Promise<{ gateway: Running; ask: (path: string) => Promise<Response> }> {
+  ): Promise<{ gateway: Running; get: (path: string) => Promise<Response> }> {
     const gateway = start(['serve', '--chain', chainFile], { PORT: '0', ...home.env })
     const [, port = ''] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
-    return { gateway, ask: (asked) => fetch(`http://127.0.0.1:${port}${asked}`) }
+    return { gateway, get: (urlPath) => fetch(`http://127.0.0.1:${port}${urlPath}`) }
   }
 
   const eventually = (check: () => Promise<void>): Promise<void> =>
     vi.waitFor(check, { timeout: patienceMilliseconds / 2, interval: 50 })
 
-  async function events(ask: (path: string) => Promise<Response>): Promise<unknown[]> {
-    return (await (await ask(`/vault/${vault.address}/events?limit=1000`)).json()) as unknown[]
+  async function events(get: (path: string) => Promise<Response>): Promise<unknown[]> {
+    return (await (await get(`/vault/${vault.address}/events?limit=1000`)).json()) as unknown[]
   }
 
   test("writes the facts of the README's example, which can be applied, and nothing else", async () => {
@@ -102,10 +102,10 @@ describeOnChain('the command line on a chain', () => {
     expect(await run(['ingest', '-'], home.env, stdout)).toMatchObject({ status: 0 })
     const replayed = await dumpOf(home)
     const served = await homes.create()
-    const { gateway, ask } = await serving(served)
-    await eventually(async () => expect(await events(ask)).toHaveLength(5))
+    const { gateway, get } = await serving(served)
+    await eventually(async () => expect(await events(get)).toHaveLength(5))
     await eventually(async () =>
-      expect(((await (await ask(`/vault/${vault.address}/snapshot`)).json()) as { updatedAt: number }).updatedAt).toBe(
+      expect(((await (await get(`/vault/${vault.address}/snapshot`)).json()) as { updatedAt: number }).updatedAt).toBe(
         newestTs(stdout),
       ),
     )
@@ -114,18 +114,18 @@ describeOnChain('the command line on a chain', () => {
     expect(await dumpOf(served)).toEqual(replayed)
   })
 
-  test('goes on as the chain grows, and after a kill', async () => {
+  test('continues as the chain grows, and after a kill', async () => {
     const home = await homes.create()
     const first = await serving(home)
-    await eventually(async () => expect(await events(first.ask)).toHaveLength(5))
+    await eventually(async () => expect(await events(first.get)).toHaveLength(5))
     await deposits(2)
-    await eventually(async () => expect(await events(first.ask)).toHaveLength(7))
+    await eventually(async () => expect(await events(first.get)).toHaveLength(7))
     first.gateway.kill('SIGKILL')
     await first.gateway.ended
     await deposits(3)
     const second = await serving(home)
-    await eventually(async () => expect(await events(second.ask)).toHaveLength(10))
-    expect((await second.ask('/ready')).status).toBe(200)
+    await eventually(async () => expect(await events(second.get)).toHaveLength(10))
+    expect((await second.get('/ready')).status).toBe(200)
   })
 
   test('is not ready while its node refuses access, and ready again once it answers', async () => {
@@ -140,18 +140,18 @@ describeOnChain('the command line on a chain', () => {
       other,
       JSON.stringify({ ...json, rpc: [{ url: `${proxy.url}/${secret}`, requestsPerSecond: 1_000 }] }),
     )
-    const { gateway, ask } = await serving(home, other)
-    expect((await ask('/ready')).status).toBe(200)
-    await eventually(async () => expect((await ask('/ready')).status).toBe(503))
-    expect(await (await ask('/ready')).json()).toMatchObject({
+    const { gateway, get } = await serving(home, other)
+    expect((await get('/ready')).status).toBe(200)
+    await eventually(async () => expect((await get('/ready')).status).toBe(503))
+    expect(await (await get('/ready')).json()).toMatchObject({
       detail: "The feed waits, since its chain can't be read: a node refuses access. The log says what to do.",
     })
     await gateway.says(
       /The chain can't be read: the node \S+ refuses access: it answers with HTTP 401: .*Check the key/,
     )
     isRefused = false
-    await eventually(async () => expect((await ask('/ready')).status).toBe(200))
-    await eventually(async () => expect(await events(ask)).toHaveLength(made))
+    await eventually(async () => expect((await get('/ready')).status).toBe(200))
+    await eventually(async () => expect(await events(get)).toHaveLength(made))
     expect(gateway.said()).not.toContain(secret)
     await proxy.close()
   })
@@ -170,7 +170,7 @@ describeOnChain('the command line on a chain', () => {
     await proxy.close()
   })
 
-  test('goes on without a vault that is none, says so everywhere, and is degraded', async () => {
+  test('continues without an address that is no vault, reports it on all interfaces, and is degraded', async () => {
     const none = { ...(json['vaults'] as object[])[0], address: protocol.manager }
     const mixed = path.join(homes.folder, 'mixed.json')
     await writeFile(mixed, JSON.stringify({ ...json, vaults: [none, ...(json['vaults'] as object[])] }))
@@ -186,28 +186,28 @@ describeOnChain('the command line on a chain', () => {
     expect(checked.stdout).toMatch(new RegExp(`${vault.address} at block \\d+\n  adapter         ERC-4626, `))
     expect(await run(['chain', 'check', file], {})).toMatchObject({ status: 0, stderr: '' })
 
-    const { gateway, ask } = await serving(await homes.create(), mixed)
-    await eventually(async () => expect(await events(ask)).toHaveLength(made))
-    const ready = await ask('/ready')
+    const { gateway, get } = await serving(await homes.create(), mixed)
+    await eventually(async () => expect(await events(get)).toHaveLength(made))
+    const ready = await get('/ready')
     expect({ status: ready.status, body: await ready.json() }).toMatchObject({
       status: 200,
       body: { status: 'degraded', reasons: [`A vault is set aside: ${reason}.`] },
     })
-    const meta = await ask(`/graphql?query=${encodeURIComponent('{ _meta { setAside { address reason block } } }')}`)
+    const meta = await get(`/graphql?query=${encodeURIComponent('{ _meta { setAside { address reason block } } }')}`)
     expect(await meta.json()).toMatchObject({
       data: { _meta: { setAside: [{ address: protocol.manager, reason, block: vault.firstBlock }] } },
     })
-    expect(await (await ask('/metrics')).text()).toMatch(/^vault_gateway_vaults_set_aside 1$/m)
+    expect(await (await get('/metrics')).text()).toMatch(/^vault_gateway_vaults_set_aside 1$/m)
     expect(gateway.said().split(reason)).toHaveLength(2)
   })
 
-  test("says where npm's banner is among its facts", async () => {
+  test("reports where npm's banner is among its facts", async () => {
     const { stdout, stderr } = await promisify(execFile)('npm', ['run', 'chain', '--', file], { cwd: root })
     expect(stdout).toContain('> vault-gateway')
     expect(stderr).toContain('npm run -s chain')
   })
 
-  test('ends well where its facts are read no more', async () => {
+  test('ends without an error where the reader of its facts has closed the pipe', async () => {
     const writing = start(['chain', '--follow', file], {})
     await writing.says(/"kind":"mark"/)
     writing.stopReading()
@@ -215,22 +215,22 @@ describeOnChain('the command line on a chain', () => {
     expect(await writing.ended).toMatchObject({ status: 0, stderr: '' })
   })
 
-  test('says where the chain is reorganised deeper than its finality, and is not ready then', async () => {
+  test('reports a reorganisation deeper than the finality, and is not ready then', async () => {
     await deposits(3)
     const home = await homes.create()
-    const { gateway, ask } = await serving(home)
-    await eventually(async () => expect(await events(ask)).toHaveLength(made))
-    expect((await ask('/ready')).status).toBe(200)
+    const { gateway, get } = await serving(home)
+    await eventually(async () => expect(await events(get)).toHaveLength(made))
+    expect((await get('/ready')).status).toBe(200)
     await chain.request({ method: 'anvil_reorg', params: [9, []] })
     await chain.request({ method: 'anvil_dropAllTransactions' })
     await chain.mine(3)
-    await eventually(async () => expect((await ask('/ready')).status).toBe(503))
-    const { detail } = (await (await ask('/ready')).json()) as { detail: string }
+    await eventually(async () => expect((await get('/ready')).status).toBe(503))
+    const { detail } = (await (await get('/ready')).json()) as { detail: string }
     expect(detail).toMatch(
       /^The feed is stopped\. The chain was reorganised deeper than its finality: block \d+ was read/,
     )
     await gateway.says(/The feed is stopped: The chain was reorganised deeper/)
-    expect(await events(ask)).toHaveLength(made)
+    expect(await events(get)).toHaveLength(made)
   })
 })
 

@@ -5,8 +5,8 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, optionsOf, type Said, shortFaultTimes as faultTimes } from './support/reading.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, optionsOf, type ReaderMessage, shortFaultTimes as faultTimes } from './support/reading.ts'
 
 const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
 const owned = toEventSelector('OwnershipTransferred(address,address)')
@@ -25,10 +25,10 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
   let protocol: Protocol
   let vault: Operator
   let right: string[]
-  /** Its position changes often. */
+  /** A vault whose position changes often. */
   let holding: Operator
   let [alice, bob, heir] = [] as unknown as [Address, Address, Address]
-  let meddle: Meddle
+  let intercept: Intercept
   let proxy: Awaited<ReturnType<typeof startProxy>>
 
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
       await chain.block(vault.callOf(from, 'transferOwnership', to))
       await chain.mine(pause)
     }
-    proxy = await startProxy(chain.url, (request, pass) => meddle(request, pass))
+    proxy = await startProxy(chain.url, (request, pass) => intercept(request, pass))
     right = await linesOf(jsonOf(chain.url))
     expect(right.filter((line) => line.includes('"deposit"'))).toHaveLength(12)
   }, patienceMilliseconds)
@@ -71,8 +71,8 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
 
   type LogsOf = (logs: readonly Log[], ofBlock: boolean) => readonly Log[]
 
-  /** Changes the lists of logs that a node tells. */
-  function withLogs(change: LogsOf): Meddle {
+  /** Modifies the lists of logs in a node's responses. */
+  function withLogs(change: LogsOf): Intercept {
     return async (request, pass) => {
       const answer = await pass()
       if (request.method !== 'eth_getLogs' || !('result' in answer)) return answer
@@ -81,35 +81,35 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
     }
   }
 
-  test('that cut each range of logs off after some, and say nothing, reads the blocks one by one', async () => {
+  test('that truncate each range of logs without an error reads the blocks one by one', async () => {
     let cut = 0
-    meddle = withLogs((logs, ofBlock) => {
+    intercept = withLogs((logs, ofBlock) => {
       if (ofBlock || logs.length <= 3) return logs
       cut++
       return logs.slice(0, 3)
     })
-    const said: Said[] = []
-    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
+    const messages: ReaderMessage[] = []
+    expect(await linesOf(jsonOf(proxy.url), messages)).toEqual(right)
     expect(cut).toBeGreaterThan(2)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
   })
 
-  test('that cut the changes of a position off reads the blocks one by one, too', async () => {
+  test('that truncate the changes of a position reads the blocks one by one, too', async () => {
     const all = await linesOf(jsonOf(chain.url, holding))
     expect(all.filter((line) => line.includes('"rebalance"'))).toHaveLength(7)
-    meddle = withLogs((logs, ofBlock) => (ofBlock ? logs : logs.slice(0, 3)))
-    const said: Said[] = []
-    expect(await linesOf(jsonOf(proxy.url, holding), said)).toEqual(all)
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    intercept = withLogs((logs, ofBlock) => (ofBlock ? logs : logs.slice(0, 3)))
+    const messages: ReaderMessage[] = []
+    expect(await linesOf(jsonOf(proxy.url, holding), messages)).toEqual(all)
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  test('that never tell deposits of ranges reads the blocks one by one', async () => {
-    meddle = withLogs((logs, ofBlock) => (ofBlock ? logs : logs.filter(({ topics: [first] }) => first !== deposit)))
+  test('that omit deposits from all ranges reads the blocks one by one', async () => {
+    intercept = withLogs((logs, ofBlock) => (ofBlock ? logs : logs.filter(({ topics: [first] }) => first !== deposit)))
     expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
   })
 
-  test('that have pruned the deposits of old blocks tells no facts without them', async () => {
-    meddle = withLogs((logs) => logs.filter(({ topics: [first] }) => first !== deposit))
+  test('that have pruned the deposits of old blocks yields no facts without them', async () => {
+    intercept = withLogs((logs) => logs.filter(({ topics: [first] }) => first !== deposit))
     const lines: string[] = []
     const reading = (async () => {
       const retry = { firstMilliseconds: 2, maxMilliseconds: 20, faultTimes }
@@ -120,26 +120,26 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
     expect(lines).toEqual(right.slice(0, lines.length))
   })
 
-  test('that have no bloom filters, and lag behind with their logs, asks again', async () => {
-    const asked = new Set<string>()
-    meddle = async (request, pass) => {
+  test('that have no bloom filters, and whose logs lag behind, repeats the requests', async () => {
+    const requested = new Set<string>()
+    intercept = async (request, pass) => {
       const answer = await pass()
       if (!('result' in answer)) return answer
       if (request.method === 'eth_getBlockByNumber') {
         return { result: { ...(answer.result as object), logsBloom: padHex('0x', { size: 256 }) } }
       }
       const { blockHash } = (request.params[0] ?? {}) as { blockHash?: string }
-      if (request.method !== 'eth_getLogs' || blockHash === undefined || asked.has(blockHash)) return answer
-      asked.add(blockHash)
+      if (request.method !== 'eth_getLogs' || blockHash === undefined || requested.has(blockHash)) return answer
+      requested.add(blockHash)
       return { result: [] }
     }
     expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
-    expect(asked.size).toBeGreaterThan(5)
+    expect(requested.size).toBeGreaterThan(5)
   })
 
-  test('that tell a new owner of another fork reads again', async () => {
+  test('that respond with an owner of another fork reads again', async () => {
     let forged = 0
-    meddle = withLogs((logs, ofBlock) =>
+    intercept = withLogs((logs, ofBlock) =>
       logs.map((log) => {
         if (ofBlock || log.topics[0] !== owned || log.topics[1] === nobody || forged > 0) return log
         forged++
@@ -147,13 +147,13 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
         return { ...log, topics, blockHash: `0x${'7'.repeat(64)}` }
       }),
     )
-    const said: Said[] = []
-    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
+    const messages: ReaderMessage[] = []
+    expect(await linesOf(jsonOf(proxy.url), messages)).toEqual(right)
     expect(forged).toBe(1)
-    expect(said.filter(({ level }) => level === 'warn')).toHaveLength(1)
+    expect(messages.filter(({ level }) => level === 'warn')).toHaveLength(1)
   })
 
-  test('that number the logs of each transaction anew reads all of them in their order', async () => {
+  test('that number the logs within each transaction reads all of them in their order', async () => {
     const firsts = new Map<string, number>()
     for (let number = 1; number <= (await chain.head()); number++) {
       for (const { transactionHash, logIndex } of await chain.client.getLogs({
@@ -163,7 +163,7 @@ describeOnChain('a reader of nodes that tell less than there is, or something el
         firsts.set(transactionHash, Math.min(logIndex, firsts.get(transactionHash) ?? logIndex))
       }
     }
-    meddle = withLogs((logs) =>
+    intercept = withLogs((logs) =>
       logs.map((log) => {
         const index = Number(log.logIndex) - (firsts.get(log.transactionHash) ?? 0)
         return { ...log, logIndex: `0x${index.toString(16)}` }

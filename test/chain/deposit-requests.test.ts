@@ -13,14 +13,14 @@ const requestOf = (controller: number, assets = 1n): DepositRequest => ({
   logIndex: controller,
 })
 
-test('requests of one controller are told once, by the newest', () => {
+test('requests of one controller are listed once, with the newest', () => {
   const requests = new DepositRequests()
   const [first, other, second] = [requestOf(1), requestOf(2), requestOf(1, 5n)]
   for (const request of [first, other, second]) requests.add(request)
   expect(requests.snapshot().openAt(9)).toEqual([second, other])
 })
 
-test('a snapshot stays as it is when others are made', () => {
+test('a snapshot is not changed by later requests', () => {
   const requests = new DepositRequests()
   const first = requestOf(1)
   requests.add(first)
@@ -30,7 +30,7 @@ test('a snapshot stays as it is when others are made', () => {
   expect(requests.snapshot().openAt(9)).toHaveLength(3)
 })
 
-test('a request that is settled is told no more from that block on, and again once there is another one', () => {
+test('a settled request is not listed from that block on, until there is another one', () => {
   const requests = new DepositRequests()
   const [first, other, second] = [requestOf(1), requestOf(2), requestOf(1)]
   requests.add(first)
@@ -46,14 +46,14 @@ test('a request that is settled is told no more from that block on, and again on
   expect(before.openAt(10)).toEqual([other])
 })
 
-test('open requests are told however many others are made', () => {
+test('open requests are listed for any number of later requests', () => {
   const requests = new DepositRequests()
   const all = Array.from({ length: 5_000 }, (_, controller) => requestOf(controller))
   for (const request of all) requests.add(request)
   expect(requests.snapshot().openAt(9)).toEqual(all)
 })
 
-test('a sum that is settled is not asked for again, however many requests had raised it', () => {
+test('a settled sum is not read again, for any number of requests that have raised it', () => {
   const requests = new DepositRequests()
   const all = Array.from({ length: 300 }, () => requestOf(1))
   for (const request of all) requests.add(request)
@@ -62,7 +62,7 @@ test('a sum that is settled is not asked for again, however many requests had ra
   expect(requests.snapshot().openAt(8)).toEqual(all.slice(-1))
 })
 
-test('requests of many controllers are told without those that are settled', () => {
+test('requests of many controllers are listed without settled ones', () => {
   const requests = new DepositRequests()
   const all = Array.from({ length: 100_000 }, (_, controller) => requestOf(controller))
   for (const request of all) {

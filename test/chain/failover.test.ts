@@ -44,7 +44,7 @@ describeOnChain('a chain that is followed while its database', () => {
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  /** Deposits with marks between them, and blocks that make them final. */
+  /** Mines deposits with marks between them, and blocks that make them final. */
   async function deposits(count: number): Promise<void> {
     for (let at = 0; at < count; at++) {
       await chain.block(vault.deposit(alice, 1_000_000n * BigInt(at + 1)))
@@ -181,7 +181,7 @@ describeOnChain('a chain that is followed while its database', () => {
     })
   })
 
-  test('falls back between the read of what another file has applied, and the first batch, reads again what that lacks', async () => {
+  test('falls back between the read of the progress of another file and the first batch, reads the missing facts again', async () => {
     const real = await emptyDatabase()
     await applyChain(real, json)
     const copy = await readTables(real)
@@ -231,7 +231,7 @@ describeOnChain('a chain that is followed while its database', () => {
     }, 120_000)
     afterAll(() => other.remove())
 
-    test('to a server whose data are older reads again what that lacks', async () => {
+    test('to a server with older data reads the missing facts again', async () => {
       const url = await createOnServer(postgresUrl ?? '')
       const at = { engine: 'postgresql', connections: 3 } as const
       const first = await openDatabase({ ...at, url })

@@ -4,9 +4,9 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
+import { type Intercept, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
 import { randomOf } from './support/random.ts'
-import { chainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, linesOf, type ReaderMessage } from './support/reading.ts'
 
 const error = (code: number, message: string): RpcAnswer => ({ error: { code, message } })
 
@@ -37,7 +37,7 @@ describeOnChain('a reader of nodes that err', () => {
       [vault, plain].map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
 
-  /** Deposits, positions, trades and withdrawals over some 300 blocks, the last ones close together. */
+  /** Mines deposits, positions, trades and withdrawals over some 300 blocks, the last ones close together. */
   async function live(): Promise<void> {
     const [, , alice] = chain.accounts as [Address, Address, Address]
     const { manager, router } = protocol
@@ -58,10 +58,10 @@ describeOnChain('a reader of nodes that err', () => {
     await chain.mine(5)
   }
 
-  async function read(meddle: Meddle, said: Said[] = []): Promise<string[]> {
-    const proxy = await startProxy(chain.url, meddle)
+  async function read(intercept: Intercept, messages: ReaderMessage[] = []): Promise<string[]> {
+    const proxy = await startProxy(chain.url, intercept)
     try {
-      return await linesOf(jsonOf(proxy.url), said)
+      return await linesOf(jsonOf(proxy.url), messages)
     } finally {
       await proxy.close()
     }
@@ -71,7 +71,7 @@ describeOnChain('a reader of nodes that err', () => {
     'retries dropped requests, nulls and errors, and reads the same facts (seed %i)',
     async (seed) => {
       const random = randomOf(seed)
-      const meddle: Meddle = (_, pass) => {
+      const intercept: Intercept = (_, pass) => {
         const chance = random()
         if (chance < 0.06) return Promise.resolve('drop')
         if (chance < 0.12) return Promise.resolve({ result: null })
@@ -80,9 +80,9 @@ describeOnChain('a reader of nodes that err', () => {
         if (chance < 0.22) return Promise.resolve({ result: '0x' })
         return pass()
       }
-      const said: Said[] = []
-      expect(await read(meddle, said)).toEqual(right)
-      expect(said.some(({ message }) => message === 'The chain is waited for')).toBe(true)
+      const messages: ReaderMessage[] = []
+      expect(await read(intercept, messages)).toEqual(right)
+      expect(messages.some(({ message }) => message === 'The chain is waited for')).toBe(true)
     },
   )
 
@@ -91,17 +91,17 @@ describeOnChain('a reader of nodes that err', () => {
     ['does not say why', 'computer says no'],
   ])('narrows its ranges where a provider limits them and %s', async (_name, message) => {
     let widest = 0
-    const meddle: Meddle = (request, pass) => {
+    const intercept: Intercept = (request, pass) => {
       const width = widthOf(request)
       if (width > 10) return Promise.resolve(error(-32_602, message))
       widest = Math.max(widest, width)
       return pass()
     }
-    expect(await read(meddle)).toEqual(right)
+    expect(await read(intercept)).toEqual(right)
     expect(widest).toBeGreaterThan(5)
   })
 
-  test('does not believe a node that lags, by much or by chance', async () => {
+  test('detects a node that lags, always or at random', async () => {
     const head = await chain.head()
     const random = randomOf(4)
     const stuck = await startProxy(chain.url, (request, pass) => lagging(request, pass, head - 150))
@@ -110,21 +110,21 @@ describeOnChain('a reader of nodes that err', () => {
     await Promise.all([stuck.close(), swaying.close()])
   })
 
-  test('does not believe that a block is empty where its bloom says otherwise', async () => {
+  test('does not accept a block without logs where its bloom filter has some', async () => {
     const emptied = new Set<unknown>()
-    const meddle: Meddle = (request, pass) => {
+    const intercept: Intercept = (request, pass) => {
       const { blockHash } = (request.params[0] ?? {}) as LogRequest
       if (!isOfOneBlock(request) || emptied.has(blockHash)) return pass()
       emptied.add(blockHash)
       return Promise.resolve({ result: [] })
     }
-    expect(await read(meddle)).toEqual(right)
+    expect(await read(intercept)).toEqual(right)
     expect(emptied.size).toBeGreaterThan(10)
   })
 
   test('reads again where logs of positions were left out of a range', async () => {
     let leftOut = 0
-    const meddle: Meddle = async (request, pass) => {
+    const intercept: Intercept = async (request, pass) => {
       const answer = await pass()
       if (widthOf(request) < 5 || leftOut > 0 || !('result' in answer)) return answer
       const logs = answer.result as { data: string; topics: string[] }[]
@@ -132,17 +132,17 @@ describeOnChain('a reader of nodes that err', () => {
       leftOut += logs.length - kept.length
       return { result: kept }
     }
-    const said: Said[] = []
-    expect(await read(meddle, said)).toEqual(right)
+    const messages: ReaderMessage[] = []
+    expect(await read(intercept, messages)).toEqual(right)
     expect(leftOut).toBeGreaterThan(0)
-    expect(said.some(({ message }) => message === 'The chain is read again')).toBe(true)
+    expect(messages.some(({ message }) => message === 'The chain is read again')).toBe(true)
   })
 
-  test('goes to the next node at once where one is down', async () => {
+  test('uses the next node at once where one is down', async () => {
     const down = await startProxy(chain.url, () => Promise.resolve('drop'))
-    const said: Said[] = []
-    expect(await linesOf(jsonOf(down.url, chain.url), said)).toEqual(right)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    const messages: ReaderMessage[] = []
+    expect(await linesOf(jsonOf(down.url, chain.url), messages)).toEqual(right)
+    expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
     await down.close()
   })
 
@@ -150,13 +150,13 @@ describeOnChain('a reader of nodes that err', () => {
     ['null', null],
     ['an empty number', '0x'],
     ['no number', 'soon'],
-  ])('asks again where a node gives %s for its chain id', async (_name, result) => {
-    let asked = 0
-    const meddle: Meddle = (request, pass) =>
-      request.method === 'eth_chainId' && ++asked <= 3 ? Promise.resolve({ result }) : pass()
-    expect(await read(meddle)).toEqual(right)
-    // It is asked again with each range of blocks.
-    expect(asked).toBeGreaterThan(3)
+  ])('repeats the request where a node responds with %s for its chain id', async (_name, result) => {
+    let requests = 0
+    const intercept: Intercept = (request, pass) =>
+      request.method === 'eth_chainId' && ++requests <= 3 ? Promise.resolve({ result }) : pass()
+    expect(await read(intercept)).toEqual(right)
+    // The chain id is requested again with each range of blocks.
+    expect(requests).toBeGreaterThan(3)
   })
 
   test('stops at a node of another chain, by its name', async () => {
@@ -182,14 +182,14 @@ function isOfOneBlock({ method, params }: RpcRequest): boolean {
   return method === 'eth_getLogs' && (params[0] as LogRequest).blockHash !== undefined
 }
 
-/** Blocks that logs are asked for; 0 where it is something else. */
+/** Returns the number of blocks of a request for logs; 0 for other requests. */
 function widthOf({ method, params }: RpcRequest): number {
   const { fromBlock, toBlock } = (params[0] ?? {}) as LogRequest
   if (method !== 'eth_getLogs' || fromBlock === undefined || toBlock === undefined) return 0
   return hexToNumber(toBlock) - hexToNumber(fromBlock) + 1
 }
 
-/** A node that lags: null for blocks after its head, and no logs, without an error. */
+/** Responds as a node that lags: null for blocks after its head, and no logs, without an error. */
 async function lagging(request: RpcRequest, pass: (request?: RpcRequest) => Promise<RpcAnswer>, head: number) {
   const [first] = request.params
   if (request.method === 'eth_getBlockByNumber') {

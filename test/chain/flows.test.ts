@@ -26,7 +26,7 @@ test.each<[string, number, number, number[], string[]]>([
   ['a deposit of more than is left', 99, 7, [100], ['7']],
   ['a deposit as large as what is left with its cost', 1980, 990, [1000], ['990']],
   ['a withdrawal before such a deposit', 99, 37, [-30, 100], ['37', '7']],
-  // What was lost counts before the withdrawal, when most was there.
+  // The loss counts before the withdrawal, when the vault held more.
   ['a withdrawal after such a deposit', 2, 10, [1000, -1005], ['10', '1007']],
   ['a withdrawal of more than was there', 99, 7, [-30, 100], ['30', '0']],
 ])(

@@ -5,10 +5,10 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, type Said, shortFaultTimes } from './support/reading.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, type ReaderMessage, shortFaultTimes } from './support/reading.ts'
 
-/** More requests than are made to find out whether a final block was reorganised. */
+/** More requests than the check for a reorganised final block takes. */
 const awayForRequests = 25
 const odd = `0x${'7'.repeat(64)}`
 
@@ -36,39 +36,43 @@ describeOnChain('a reader of two nodes, of which one is on another fork', () => 
   const jsonOf = (...urls: readonly string[]) =>
     chainJson(urls, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
 
-  /** Reads from a node on another fork, and one that is away for some requests once the former tells of its fork. */
-  async function readWhileAway(requests: number, said: Said[], times?: typeof shortFaultTimes): Promise<string[]> {
+  /** Reads from a node on another fork, and one that drops some requests once the former has returned a block of its fork. */
+  async function readWhileAway(
+    requests: number,
+    messages: ReaderMessage[],
+    times?: typeof shortFaultTimes,
+  ): Promise<string[]> {
     let dropped: number | null = null
-    const forked: Meddle = async (request, pass) => {
+    const forked: Intercept = async (request, pass) => {
       const answer = await pass()
       if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
       const block = answer.result as { readonly number: `0x${string}` }
       if (hexToNumber(block.number) < firstOdd) return answer
-      // Which block is final is told first.
+      // The number of the final block is requested first.
       if (hexToNumber(block.number) === firstOdd + 1) dropped ??= 0
       return { result: { ...block, hash: odd, parentHash: odd } }
     }
-    const away: Meddle = (_, pass) => {
+    const away: Intercept = (_, pass) => {
       if (dropped === null || dropped >= requests) return pass()
       dropped++
       return Promise.resolve('drop')
     }
     const proxies = [await startProxy(chain.url, away), await startProxy(chain.url, forked)]
     try {
-      return await linesOf(jsonOf(...proxies.map(({ url }) => url)), said, times)
+      return await linesOf(jsonOf(...proxies.map(({ url }) => url)), messages, times)
     } finally {
       expect(dropped).toBeGreaterThanOrEqual(Math.min(requests, 10))
       await Promise.all(proxies.map((proxy) => proxy.close()))
     }
   }
 
-  test('waits for the other one while that is away, and takes the fork for no reorganisation', async () => {
-    const said: Said[] = []
-    expect(await readWhileAway(awayForRequests, said)).toEqual(right)
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+  test('waits for the other one while that is unreachable, and does not treat the fork as a reorganisation', async () => {
+    const messages: ReaderMessage[] = []
+    expect(await readWhileAway(awayForRequests, messages)).toEqual(right)
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  test('stops where the other one stays away', async () => {
+  test('stops where the other one stays unreachable', async () => {
     await expect(readWhileAway(Infinity, [], shortFaultTimes)).rejects.toThrow(ChainDiverged)
   })
 })

@@ -5,7 +5,7 @@ import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, linesOf, type ReaderMessage } from './support/reading.ts'
 
 const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
 
@@ -45,11 +45,11 @@ describeOnChain('a node that garbles a log in one answer', () => {
       })
       return { result }
     })
-    const said: Said[] = []
-    const lines = await linesOf(jsonOf(proxy.url), said)
+    const messages: ReaderMessage[] = []
+    const lines = await linesOf(jsonOf(proxy.url), messages)
     await proxy.close()
     expect(garbled).toBe(1)
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
     expect(lines).toEqual(await linesOf(jsonOf(chain.url)))
   })
 })

@@ -20,7 +20,7 @@ import { observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, sorted, type TestToken } from './support/protocol.ts'
 import { deployV4, v4CallsOf } from './support/v4.ts'
-import { applyChain, chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
+import { applyChain, chainJson, type ChainJson, linesOf, optionsOf, type ReaderMessage } from './support/reading.ts'
 
 const maxAgeSeconds = 100
 
@@ -29,7 +29,7 @@ describeOnChain('a token without a price', () => {
   let protocol: Protocol
   let deployer: Address
   let alice: Address
-  /** A token of the file, with a pool of USDC in which all trade. */
+  /** A token of the file, with a pool of USDC. */
   let gift: TestToken
   /** The pool that the file names for its price, which is never initialised. */
   let pricePool: Address
@@ -110,15 +110,16 @@ describeOnChain('a token without a price', () => {
   }
 
   async function read(json: ChainJson) {
-    const said: Said[] = []
-    const lines = await linesOf(json, said).catch(() => [])
+    const messages: ReaderMessage[] = []
+    const lines = await linesOf(json, messages).catch(() => [])
     const facts = lines.map((line) => JSON.parse(line) as FactInput)
     const marks = facts.flatMap((fact) => (fact.kind === 'mark' ? [fact] : []))
-    const told = (level: string): string[] => said.filter((one) => one.level === level).map(({ message }) => message)
-    return { facts, marks, errors: told('error'), warnings: told('warn') }
+    const messagesOf = (level: string): string[] =>
+      messages.filter((one) => one.level === level).map(({ message }) => message)
+    return { facts, marks, errors: messagesOf('error'), warnings: messagesOf('warn') }
   }
 
-  test('that strangers send counts as nothing, and stops nothing', async () => {
+  test('that other accounts send counts as nothing, and stops nothing', async () => {
     const observer = observe(chain, protocol)
     await chain.block(transfer(weth(7)))
     await chain.mine(3)
@@ -170,7 +171,7 @@ describeOnChain('a token without a price', () => {
     )
   })
 
-  test('that strangers send is told the same wherever reading resumes, also after many blocks', async () => {
+  test('that other accounts send yields the same facts wherever reading resumes, also after many blocks', async () => {
     await chain.block(transfer(weth(7)))
     await chain.mine(200)
     const database = await emptyDatabase()
@@ -215,12 +216,12 @@ describeOnChain('a token without a price', () => {
     expect(errors).toHaveLength(1)
   })
 
-  test('sets a vault aside as soon as a position that held none is in it, and once it takes that out', async () => {
+  test('sets a vault aside once the price moves one of its positions into the token, and once it withdraws that', async () => {
     const below = range(-600, -200)
     const id = await idIn(vault.run([protocol.manager, mintData(vault.address, below)]))
     await chain.mine(6)
     expect((await read(fileOf(unpriced()))).errors).toEqual([])
-    // Others sell so much that the position is in the token alone.
+    // Trades move the price until the position is in the token alone.
     const selling = encodeFunctionData({
       abi: artifacts.router.abi,
       functionName: 'exactInputSingle',
@@ -241,7 +242,7 @@ describeOnChain('a token without a price', () => {
     expect((await read(fileOf(unpriced()))).errors).toEqual([
       `A vault is set aside: GIFT has no price at block ${sold + ((3 - (sold % 3)) % 3)}: the pool ${pricePool} is not there, or not initialised`,
     ])
-    // What it takes out is its own, too: marks wait where its price is refused.
+    // The withdrawn tokens count as acquired, too: marks wait where the price is refused.
     await chain.block(vault.run(...protocol.burnCalls(id, liquidity, vault.address)), tellPrice())
     const burned = await chain.head()
     await chain.mine(20)
@@ -281,18 +282,18 @@ describeOnChain('a token without a price', () => {
   test('whose price is refused delays marks only of vaults that have acquired it', async () => {
     await chain.block(transfer(weth(7)), tellPrice())
     await chain.mine(20)
-    const given = await read(fileOf(aging()))
-    expect(given.errors).toEqual([])
-    expect(given.warnings).toEqual([
+    const received = await read(fileOf(aging()))
+    expect(received.errors).toEqual([])
+    expect(received.warnings).toEqual([
       expect.stringMatching(/^Tokens that others have sent to a vault count as nothing: GIFT/),
     ])
     // It counts while it has a price.
-    expect([...new Set(given.marks.map(({ valueUsd }) => valueUsd))].filter((value) => value !== '0')).toEqual([
+    expect([...new Set(received.marks.map(({ valueUsd }) => valueUsd))].filter((value) => value !== '0')).toEqual([
       '100000',
       '100007',
     ])
-    expect(given.marks.at(-1)?.valueUsd).toBe('100000')
-    const delayed = (await blocksOf(given.marks)).at(-1)
+    expect(received.marks.at(-1)?.valueUsd).toBe('100000')
+    const delayed = (await blocksOf(received.marks)).at(-1)
     expect(delayed).toBeGreaterThan((await chain.head()) - 6)
     await chain.block(vault.run([protocol.router, swapFor(vault.address)]))
     const swapped = await chain.head()
@@ -301,19 +302,19 @@ describeOnChain('a token without a price', () => {
     expect(acquired.warnings).toContainEqual(expect.stringMatching(/^Marks wait for a price: GIFT has no price/))
     const blocks = await blocksOf(acquired.marks)
     expect(blocks.at(-1)).toBeLessThan(swapped)
-    expect(acquired.marks.slice(0, given.marks.length)).toEqual(given.marks)
+    expect(acquired.marks.slice(0, received.marks.length)).toEqual(received.marks)
   })
 
-  test('that is the coin of the chain stops only vaults that have paid something', async () => {
+  test('in the native coin of the chain stops only vaults that have paid some', async () => {
     const coin = { address: zeroAddress, symbol: 'ETH', price: { sameAs: gift.address } }
     const json = fileOf(unpriced())
     const file = { ...json, tokens: [...(json['tokens'] as object[]), coin] }
     await chain.request({ method: 'anvil_setBalance', params: [vault.address, '0x1'] })
     await chain.block(vault.withdraw(alice, usdc(40)))
     await chain.mine(6)
-    const given = await read(file)
-    expect(given.errors).toEqual([])
-    expect(given.marks.at(-1)?.valueUsd).toBe('99960')
+    const received = await read(file)
+    expect(received.errors).toEqual([])
+    expect(received.marks.at(-1)?.valueUsd).toBe('99960')
     const swap = protocol.swapData(vault.address, protocol.usdc, protocol.weth, usdc(500))
     await chain.block(vault.run([protocol.router, swap]))
     const paid = await chain.head()
@@ -325,7 +326,7 @@ describeOnChain('a token without a price', () => {
     expect(block - paid).toBeLessThan(3)
   })
 
-  test('that a gauge has paid is what the vault has earned: its marks wait', async () => {
+  test('that a gauge has paid counts as earned by the vault: its marks wait', async () => {
     const slipstream = await deploySlipstream(chain, protocol, gift)
     const calls = callsOf(protocol, slipstream, vault)
     await chain.block(protocol.mint(vault.address, protocol.weth, weth(40)))
@@ -340,7 +341,7 @@ describeOnChain('a token without a price', () => {
       tellPrice(),
     )
     await chain.mine(3)
-    // From then on nothing is pending, and all that was is in the vault.
+    // From then on nothing is pending: all of it was paid to the vault.
     await chain.block(
       callOf(deployer, slipstream.pool, artifacts.slipstreamPool.abi, 'setRewardRate', [0n]),
       vault.run(calls.atGauge(slipstream, 'getReward', id)),

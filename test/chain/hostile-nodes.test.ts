@@ -6,25 +6,25 @@ import type { RequestFailed } from '../../src/chain/errors.ts'
 import { connectNode, type Node } from '../../src/chain/rpc/node.ts'
 import { RangeWidth, readHistory } from '../../src/chain/rpc/log-ranges.ts'
 import { connectRpc } from '../../src/chain/rpc/rpc.ts'
-import { type HttpAnswer, type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
+import { type HttpAnswer, type Intercept, type RpcAnswer, startProxy } from './support/proxy.ts'
 
 const hash = `0x${'ab'.repeat(32)}` as const
 const nobody = `0x${'0'.repeat(40)}` as const
 const limits = { timeoutMilliseconds: 30_000, maxAnswerBytes: 1_000_000 }
-/** For nodes whose answers do not end. */
+/** Short limits, for nodes whose responses do not end. */
 const shortLimits = { ...limits, timeoutMilliseconds: 400 }
-/** Longer than a test may take. */
+/** Longer than the timeout of a test. */
 const endlessLimits = { ...limits, timeoutMilliseconds: 600_000 }
 const jsonOf = (result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result })
 
 afterEach(() => vi.restoreAllMocks())
 
-/** The error of a request to a node with these answers, and its explanation. */
-async function faultOf(meddle: Meddle, ask: (node: Node) => Promise<unknown>, within = limits): Promise<string> {
-  const proxy = await startProxy('http://127.0.0.1:9', meddle)
+/** Returns the explained error of a request to a node with these responses. */
+async function faultOf(intercept: Intercept, send: (node: Node) => Promise<unknown>, within = limits): Promise<string> {
+  const proxy = await startProxy('http://127.0.0.1:9', intercept)
   const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, within)
   try {
-    const answer: unknown = await ask(node)
+    const answer: unknown = await send(node)
     return `answered ${JSON.stringify(answer)}`
   } catch (error) {
     return node.explain(error).reason
@@ -34,7 +34,7 @@ async function faultOf(meddle: Meddle, ask: (node: Node) => Promise<unknown>, wi
 }
 
 const always =
-  (answer: RpcAnswer | HttpAnswer): Meddle =>
+  (answer: RpcAnswer | HttpAnswer): Intercept =>
   () =>
     Promise.resolve(answer)
 const call = (node: Node): Promise<unknown> => node.call(nobody, '0x', hash)
@@ -48,8 +48,8 @@ test.each<[string, unknown, (node: Node) => Promise<unknown>]>([
   ['a list of no logs', [5], (node) => node.logsOf({}, hash)],
   ['no block', [], (node) => node.block('latest')],
   ['a word as a number', 'mainnet', (node) => node.chainId()],
-])('a node that answers with %s is at fault', async (_name, result, ask) => {
-  expect(await faultOf(always({ result }), ask)).toMatch(/^gave /)
+])('a node that answers with %s is at fault', async (_name, result, send) => {
+  expect(await faultOf(always({ result }), send)).toMatch(/^gave /)
 })
 
 test('a node that answers with a batch of errors is at fault', async () => {
@@ -57,12 +57,12 @@ test('a node that answers with a batch of errors is at fault', async () => {
   expect(await faultOf(always({ status: 200, body }), call)).toMatch(/^gave /)
 })
 
-test('a node whose answer does not end is not waited for longer than for one that does not begin', async () => {
+test('the time limit of a response without end is that of a response that does not begin', async () => {
   const answer = always({ status: 200, body: '{"jsonrpc"', stalls: true })
   expect(await faultOf(answer, call, shortLimits)).toBe("doesn't answer in time")
 })
 
-test('an HTTP error whose body does not end is told by its status, as soon as the time for an answer is over', async () => {
+test('an HTTP error whose body does not end is reported by its status when the time limit is over', async () => {
   const headers = { 'content-type': 'text/plain' }
   const reason = await faultOf(always({ status: 500, body: 'no', stalls: true, headers }), call, shortLimits)
   expect(reason).toBe('answers with HTTP 500: no')
@@ -140,7 +140,7 @@ test.each([
   expect(await refusalOf({ error: { code, message } })).toEqual({ isRefused: false, blocks: 8 })
 })
 
-/** Effect of a node's refusal of 16 blocks on the width of the next range. */
+/** Returns the effect of a node's refusal of 16 blocks on the width of the next range. */
 async function refusalOf(answer: RpcAnswer): Promise<{ isRefused: boolean; blocks: number }> {
   const proxy = await startProxy('http://127.0.0.1:9', always(answer))
   const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, limits)
@@ -150,7 +150,7 @@ async function refusalOf(answer: RpcAnswer): Promise<{ isRefused: boolean; block
   return { isRefused: width.shrink((error as RequestFailed).cause, 16), blocks: width.blocks }
 }
 
-test.each([301, 302, 307, 308])('a node that has moved is read where it is now, by HTTP %i', async (status) => {
+test.each([301, 302, 307, 308])('a redirection with HTTP %i is followed', async (status) => {
   const moved = await startProxy('http://127.0.0.1:9', always({ result: '0x1234' }))
   const redirect = { status, body: 'moved', headers: { location: `${moved.url}/node` } }
   expect(await faultOf(always(redirect), call)).toBe('answered "0x1234"')
@@ -158,7 +158,7 @@ test.each([301, 302, 307, 308])('a node that has moved is read where it is now, 
   await moved.close()
 })
 
-test('a node that has moved in a circle, or to no place, has no JSON-RPC at its url', async () => {
+test('a node with a redirection loop, or a redirection without a location, has no JSON-RPC at its url', async () => {
   const redirects: HttpAnswer[] = [
     { status: 308, body: '', headers: { location: '/' } },
     { status: 301, body: '' },
@@ -173,7 +173,7 @@ test('a node that has moved in a circle, or to no place, has no JSON-RPC at its 
   }
 })
 
-test('the credentials in the url of a node are not sent to another host that it has moved to', async () => {
+test('the credentials in the url of a node are not sent to another host by a redirection', async () => {
   const seen: (string | undefined)[] = []
   const moved = createServer((request, response) => {
     seen.push(request.headers.authorization)
@@ -194,7 +194,7 @@ test('the credentials in the url of a node are not sent to another host that it 
   await Promise.all([proxy.close(), new Promise((resolve) => moved.close(resolve))])
 })
 
-test('a node that rests is not asked for its chain, and is again after its rest', async () => {
+test('a paused node gets no request for its chain id until its pause is over', async () => {
   let rests = true
   const proxy = await startProxy('http://127.0.0.1:9', () => {
     if (rests) return Promise.resolve({ status: 503, body: 'no', headers: { 'retry-after': '60' } })

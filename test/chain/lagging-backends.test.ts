@@ -5,7 +5,7 @@ import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
 import { chainJson, type ChainJson, linesAfter, linesOf, positionsOf } from './support/reading.ts'
 
 /** Number of newest final blocks that one backend lacks. */
@@ -14,7 +14,7 @@ const lag = 40
 describeOnChain('a URL behind which one backend lacks the newest blocks', () => {
   let chain: TestChain
   let protocol: Protocol
-  /** Keeps the assets of requests to deposit, which only their logs tell. */
+  /** Holds the assets of deposit requests, which are known from their logs alone. */
   let vault: Operator
 
   beforeAll(async () => {
@@ -35,8 +35,8 @@ describeOnChain('a URL behind which one backend lacks the newest blocks', () => 
     return chainJson(url, protocol, [{ address, firstBlock }], { markEveryBlocks: 4, finality })
   }
 
-  /** Requests for logs go to the backend that lags, and of those by a block's hash every other one. */
-  function lagging(final: number): Meddle {
+  /** Routes requests for logs to the lagging backend; of those by block hash, every second one. */
+  function lagging(final: number): Intercept {
     let turn = 0
     return async (request, pass) => {
       if (request.method !== 'eth_getLogs') return pass()
@@ -54,7 +54,7 @@ describeOnChain('a URL behind which one backend lacks the newest blocks', () => 
   }
 
   test.each([2, 70])(
-    'tells the same facts wherever reading resumes, with a finality of %i blocks',
+    'yields the same facts wherever reading resumes, with a finality of %i blocks',
     async (finality) => {
       await chain.mine(finality)
       const lines = await linesOf(jsonOf(chain.url, finality))

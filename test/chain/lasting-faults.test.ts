@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest'
 import { ChainUnreadable } from '../../src/chain/errors.ts'
 import { chainFeed } from '../../src/chain/feed.ts'
 import { readmeExample } from './support/example.ts'
-import { type HttpAnswer, type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
-import { type ChainJson, linesOf, optionsOf, type Said, shortFaultTimes } from './support/reading.ts'
+import { type HttpAnswer, type Intercept, type RpcAnswer, startProxy } from './support/proxy.ts'
+import { type ChainJson, linesOf, optionsOf, type ReaderMessage, shortFaultTimes } from './support/reading.ts'
 
 const key = 'k3y-0123456789abcdef'
 const hash = `0x${'ab'.repeat(32)}`
@@ -21,18 +21,18 @@ const jsonOf = (...urls: string[]): ChainJson => ({
   rpc: urls.map((url) => ({ url, requestsPerSecond: 10_000 })),
 })
 
-/** A node that answers with this where it is asked for state, and rightly where it is asked for blocks. */
+/** Returns a node with this response to requests for state, and valid responses to requests for blocks. */
 const answering =
-  (ofState: RpcAnswer | HttpAnswer): Meddle =>
+  (ofState: RpcAnswer | HttpAnswer): Intercept =>
   ({ method, params }) => {
     if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
     if (method === 'eth_getBlockByNumber') return Promise.resolve({ result: header(params[0]) })
     return Promise.resolve(ofState)
   }
 
-/** Starts nodes that are no more than proxies; their URLs have a key. */
-async function nodes(...meddles: Meddle[]) {
-  const proxies = await Promise.all(meddles.map((meddle) => startProxy('http://127.0.0.1:9', meddle)))
+/** Starts proxies without a node behind them; their URLs contain a key. */
+async function nodes(...intercepts: Intercept[]) {
+  const proxies = await Promise.all(intercepts.map((intercept) => startProxy('http://127.0.0.1:9', intercept)))
   return {
     urls: proxies.map(({ url }) => `${url}/v2/${key}?token=${key}`),
     hosts: proxies.map(({ url }) => new URL(url).host),
@@ -40,23 +40,23 @@ async function nodes(...meddles: Meddle[]) {
   }
 }
 
-/** The error that ends a reader which doesn't follow the chain, and its log. */
-async function endOf(...meddles: Meddle[]): Promise<{ message: string; said: Said[] }> {
-  const { urls, hosts, close } = await nodes(...meddles)
-  const said: Said[] = []
-  const ended: unknown = await linesOf(jsonOf(...urls), said, shortFaultTimes).catch((thrown: unknown) => thrown)
+/** Runs a reader that does not follow the chain; returns the error that ends it, and its log messages. */
+async function endOf(...intercepts: Intercept[]): Promise<{ message: string; messages: ReaderMessage[] }> {
+  const { urls, hosts, close } = await nodes(...intercepts)
+  const messages: ReaderMessage[] = []
+  const ended: unknown = await linesOf(jsonOf(...urls), messages, shortFaultTimes).catch((thrown: unknown) => thrown)
   await close()
   expect(ended).toBeInstanceOf(ChainUnreadable)
   const names = (text: string): string => hosts.reduce((all, host, index) => all.replaceAll(host, `node${index}`), text)
-  return { message: names((ended as Error).message), said }
+  return { message: names((ended as Error).message), messages }
 }
 
 const always =
-  (answer: RpcAnswer | HttpAnswer): Meddle =>
+  (answer: RpcAnswer | HttpAnswer): Intercept =>
   () =>
     Promise.resolve(answer)
 
-test.each<[string, Meddle, string]>([
+test.each<[string, Intercept, string]>([
   [
     'its key is refused',
     always({ status: 401, body: `{"error":"invalid project id ${key}"}` }),
@@ -117,16 +117,16 @@ test.each<[string, Meddle, string]>([
     answering({ result: 5 }),
     "the node node0 answers with errors only: it gave no bytes for a call. Look for the error in its provider's",
   ],
-])('a reader that follows nothing ends where %s', async (_name, meddle, words) => {
-  const { message, said } = await endOf(meddle)
+])('a reader that follows nothing ends where %s', async (_name, intercept, words) => {
+  const { message, messages } = await endOf(intercept)
   expect(message).toMatch(/^The chain couldn't be read for \d+ s: /)
   expect(message).toContain(words)
-  const all = JSON.stringify([message, said])
+  const all = JSON.stringify([message, messages])
   expect(all).not.toContain(key)
   expect(all).not.toMatch(/double check|viem|docs|version|request body|url: http/i)
   // One line when it begins, and one when it is known to last.
-  expect(said.map(({ level }) => level)).toEqual(['warn', 'error'])
-  expect(said[1]?.message).toMatch(/^The chain can't be read: the node /)
+  expect(messages.map(({ level }) => level)).toEqual(['warn', 'error'])
+  expect(messages[1]?.message).toMatch(/^The chain can't be read: the node /)
 })
 
 test('names all nodes and their faults', async () => {
@@ -146,8 +146,8 @@ test.each<[string, RpcAnswer | HttpAnswer | 'drop', string]>([
   ],
 ])('%s is waited for, and logged once', async (_name, answer, words) => {
   const { urls, close } = await nodes(() => Promise.resolve(answer))
-  const [said, stop, problems]: [Said[], AbortController, unknown[]] = [[], new AbortController(), []]
-  const options = optionsOf(jsonOf(...urls), { said, signal: stop.signal })
+  const [messages, stop, problems]: [ReaderMessage[], AbortController, unknown[]] = [[], new AbortController(), []]
+  const options = optionsOf(jsonOf(...urls), { messages, signal: stop.signal })
   const retry = { ...options.retry, faultTimes: { ...shortFaultTimes, unexplainedReportedAfter: 60_000 } }
   const onLastingFault = (problem: string | null): void => void problems.push(problem)
   const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
@@ -155,8 +155,8 @@ test.each<[string, RpcAnswer | HttpAnswer | 'drop', string]>([
   await new Promise((resolve) => setTimeout(resolve, 1_200))
   stop.abort()
   expect(await ended).toEqual({ done: true, value: undefined })
-  expect(said.map(({ message }) => message)).toEqual(['The chain is waited for'])
-  expect(said[0]?.facts['reason']).toContain(words)
+  expect(messages.map(({ message }) => message)).toEqual(['The chain is waited for'])
+  expect(messages[0]?.facts['reason']).toContain(words)
   expect(problems).toEqual([])
   await close()
 })
@@ -169,51 +169,54 @@ test.each<[string, RpcAnswer | HttpAnswer, string]>([
     'answers with HTTP 429: slower',
   ],
   ['an error', error(-32_005, 'daily request count exceeded'), 'the error -32005: daily request count exceeded'],
-])('a quota that is used up, told by %s, is told after a long time, and waited for', async (_name, refusal, words) => {
-  let answer = refusal
-  const { urls, close } = await nodes((request, pass) =>
-    answer === refusal ? Promise.resolve(refusal) : answering(answer)(request, pass),
-  )
-  const [said, problems]: [Said[], (string | null)[]] = [[], []]
-  const options = optionsOf(jsonOf(...urls), { said })
-  const retry = { ...options.retry, faultTimes: shortFaultTimes }
-  const onLastingFault = (problem: string | null): void => void problems.push(problem)
-  const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
-  const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
-  const problem = 'a node limits the rate of requests, or its quota is used up'
-  await vi.waitFor(() => expect(problems).toEqual([problem]), { timeout: 5_000 })
-  // Longer than any other fault would be waited for.
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  answer = { result: '0x' }
-  await ended
-  expect(problems).toEqual([problem, null])
-  expect(said.map(({ message }) => message)).toEqual([
-    'The chain is waited for',
-    expect.stringContaining(words),
-    'The chain answers again',
-  ])
-  await close()
-})
+])(
+  'an exhausted quota, signalled by %s, is reported after a long time, and waited for',
+  async (_name, refusal, words) => {
+    let answer = refusal
+    const { urls, close } = await nodes((request, pass) =>
+      answer === refusal ? Promise.resolve(refusal) : answering(answer)(request, pass),
+    )
+    const [messages, problems]: [ReaderMessage[], (string | null)[]] = [[], []]
+    const options = optionsOf(jsonOf(...urls), { messages })
+    const retry = { ...options.retry, faultTimes: shortFaultTimes }
+    const onLastingFault = (problem: string | null): void => void problems.push(problem)
+    const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
+    const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
+    const problem = 'a node limits the rate of requests, or its quota is used up'
+    await vi.waitFor(() => expect(problems).toEqual([problem]), { timeout: 5_000 })
+    // Longer than the time limit of any other fault.
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    answer = { result: '0x' }
+    await ended
+    expect(problems).toEqual([problem, null])
+    expect(messages.map(({ message }) => message)).toEqual([
+      'The chain is waited for',
+      expect.stringContaining(words),
+      'The chain answers again',
+    ])
+    await close()
+  },
+)
 
-test('an error whose body breaks off is told by its status', async () => {
+test('an error with an incomplete body is reported by its status', async () => {
   const body = `{"error":"invalid project id`
   const { message } = await endOf(always({ status: 401, body, headers: { 'content-length': '1000' }, breaksOff: true }))
   expect(message).toContain('the node node0 refuses access: it answers with HTTP 401: ')
 })
 
-test('an answer that permits no body is an error like any other', async () => {
+test('a response with a status that permits no body is an error like any other', async () => {
   const { message } = await endOf(always({ status: 304, body: '' }))
   expect(message).toContain('the node node0 answers with errors only: it answers with HTTP 304')
 })
 
-test('a reader that follows a chain tells when a fault begins to last, and when it ends', async () => {
+test('a reader that follows a chain reports when a fault lasts, and when it ends', async () => {
   let answer: RpcAnswer | HttpAnswer = { status: 401, body: '' }
   const { urls, close } = await nodes((request, pass) => {
     if (!('status' in answer)) return answering(answer)(request, pass)
     return Promise.resolve(answer)
   })
-  const [said, stop, problems]: [Said[], AbortController, unknown[]] = [[], new AbortController(), []]
-  const options = optionsOf(jsonOf(...urls), { said, signal: stop.signal, once: false })
+  const [messages, stop, problems]: [ReaderMessage[], AbortController, unknown[]] = [[], new AbortController(), []]
+  const options = optionsOf(jsonOf(...urls), { messages, signal: stop.signal, once: false })
   const retry = { ...options.retry, faultTimes: shortFaultTimes }
   const onLastingFault = (problem: string | null): void => void problems.push(problem)
   const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
@@ -223,7 +226,7 @@ test('a reader that follows a chain tells when a fault begins to last, and when 
   await new Promise((resolve) => setTimeout(resolve, 500))
   answer = { result: '0x' }
   await vi.waitFor(() => expect(problems).toEqual(['a node refuses access', null]), { timeout: 5_000 })
-  expect(said.map(({ message }) => message)).toEqual([
+  expect(messages.map(({ message }) => message)).toEqual([
     'The chain is waited for',
     expect.stringMatching(/^The chain can't be read: the node \S+ refuses access: /),
     'The chain answers again',
@@ -233,36 +236,36 @@ test('a reader that follows a chain tells when a fault begins to last, and when 
   await close()
 })
 
-test('nodes of which one refuses access and the other is away are told both, and waited for', async () => {
+test('of two nodes, one that refuses access and one that is unreachable are both reported, and waited for', async () => {
   let isAway = true
-  const meddle: Meddle = (request, pass) =>
+  const intercept: Intercept = (request, pass) =>
     isAway ? Promise.resolve('drop') : answering({ result: '0x' })(request, pass)
-  const { urls, close } = await nodes(always({ status: 401, body: '' }), meddle)
-  const [said, problems]: [Said[], (string | null)[]] = [[], []]
-  const options = optionsOf(jsonOf(...urls), { said })
+  const { urls, close } = await nodes(always({ status: 401, body: '' }), intercept)
+  const [messages, problems]: [ReaderMessage[], (string | null)[]] = [[], []]
+  const options = optionsOf(jsonOf(...urls), { messages })
   const retry = { ...options.retry, faultTimes: shortFaultTimes }
   const onLastingFault = (problem: string | null): void => void problems.push(problem)
   const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
   const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
   await vi.waitFor(() => expect(problems).toEqual(['a node refuses access, and a node is away']), { timeout: 5_000 })
-  // Longer than for nodes that all refuse: one that is away may come back.
+  // Longer than for nodes that all refuse: an unreachable one may come back.
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   isAway = false
   await ended
   expect(problems).toEqual(['a node refuses access, and a node is away', null])
-  const errors = said.filter(({ level }) => level === 'error').map(({ message }) => message)
+  const errors = messages.filter(({ level }) => level === 'error').map(({ message }) => message)
   expect(errors).toEqual([
     expect.stringMatching(/^The chain can't be read: the node \S+ refuses access: .+; the node \S+ can't be reached: /),
   ])
   await close()
 })
 
-test('warns once of a node that is of no use, where another one serves', async () => {
+test('warns once of an unusable node, where another one responds', async () => {
   const { urls, close } = await nodes(always({ status: 401, body: '' }), answering({ result: '0x' }))
-  const said: Said[] = []
-  const read = linesOf(jsonOf(...urls), said, shortFaultTimes)
+  const messages: ReaderMessage[] = []
+  const read = linesOf(jsonOf(...urls), messages, shortFaultTimes)
   await expect(read).rejects.toThrow('has no code at block')
-  expect(said).toEqual([
+  expect(messages).toEqual([
     {
       level: 'warn',
       message: expect.stringMatching(

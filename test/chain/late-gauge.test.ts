@@ -20,7 +20,7 @@ describeOnChain('a position in a pool with a gauge', () => {
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  test('that the pool gets late counts from its staking on, with its emissions, also after a restart', async () => {
+  test('that the pool is connected to late counts from the staking on, with its emissions, also after a restart', async () => {
     const [deployer, , alice] = chain.accounts as [Address, Address, Address]
     const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.token, 'AERO', 18))
     const aero: TestToken = { address, symbol: 'AERO', decimals: 18 }

@@ -6,7 +6,7 @@ import { startProxy } from './support/proxy.ts'
 
 const hashOf = (number: number): Hex => numberToHex(number, { size: 32 })
 
-/** Numbers of logs by block: more than a node tells of a range are in one block. */
+/** Numbers of logs by block: one block has more than a node returns for a range. */
 const blocks = new Map([
   [1_010, 1],
   [1_100, 120],
@@ -29,7 +29,7 @@ const logs = [...blocks].flatMap(([number, count]) =>
 let close: () => Promise<void> = () => Promise.resolve()
 afterEach(() => close())
 
-/** Connects to a node that cuts off the logs of ranges. */
+/** Connects to a node that truncates the logs of ranges. */
 async function connectCutting(cut: (found: typeof logs) => typeof logs) {
   const proxy = await startProxy('http://127.0.0.1:9', ({ method, params }) => {
     if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
@@ -60,13 +60,13 @@ const headerOf = (number: number): object => ({
 test.each([
   ['oldest', (found: typeof logs) => found.slice(0, 100)],
   ['newest', (found: typeof logs) => found.slice(-100)],
-])('all logs are read at a node that tells the %s 100 of a range, which are of one block', async (_which, cut) => {
+])('all logs are read from a node that returns the %s 100 of a range, which are of one block', async (_which, cut) => {
   const { rpc } = await connectCutting(cut)
   const found = await readHistory(rpc, [{}], 1_000, 1_500)
   expect(found.map(({ txHash }) => txHash)).toEqual(logs.map(({ transactionHash }) => transactionHash))
 })
 
-test('few requests are made where a long answer is whole', async () => {
+test('few requests are made where a long response is complete', async () => {
   const { rpc, takeCounts } = await connectCutting((found) => found)
   expect(await readHistory(rpc, [{}], 1_000, 1_500)).toHaveLength(logs.length)
   expect(takeCounts()['eth_getLogs']).toBe(3)

@@ -35,7 +35,7 @@ const stored: StoredPosition = {
   growthCounted: [0n, 0n],
 }
 
-/** A venue of positions that no contract lists: the data of a log is the number of the position that it adds 1 to. */
+/** Returns a venue whose positions no contract lists: the data of a log is the id of the position that it adds 1 to. */
 function venueOf(readLog: (log: ChainLog) => PositionChange): Venue {
   return {
     name: 'positions in a pool',

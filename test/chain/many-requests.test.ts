@@ -39,7 +39,7 @@ describeOnChain('requests to deposit', () => {
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  /** The marks of a vault, and how often each of some calls was made for them. */
+  /** Reads the marks of a vault, and counts the calls of some functions for them. */
   async function marksOf(
     { address, firstBlock }: Operator,
     calls: readonly Hex[],
@@ -60,7 +60,7 @@ describeOnChain('requests to deposit', () => {
     return { marks: facts.flatMap((fact): MarkFact[] => (fact.kind === 'mark' ? [fact] : [])), counts }
   }
 
-  test('to a vault with a silo are no debt of it, whatever else is transferred to it in their block', async () => {
+  test('to a vault with a silo are no debt of the vault, for any other transfer to it in their block', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, true)
     await chain.block(vault.deposit(alice, usdc(20)))
     const pay = callOf(bob, protocol.usdc.address, artifacts.token.abi, 'transfer', [vault.address, usdc(5)])
@@ -83,7 +83,7 @@ describeOnChain('requests to deposit', () => {
       await chain.block(vault.deposit(alice, usdc(20)))
       await chain.block(callOf(deployer, address, artifacts.feeToken.abi, 'setFee', [100n]))
       await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
-      // One of nothing changes nothing.
+      // A request of 0 changes nothing.
       await chain.block(vault.callOf(bob, 'requestDeposit', 0n, bob, bob))
       await chain.mine(8)
       const tokens = [{ address, symbol: 'FEE', price: 'stable' }]
@@ -92,7 +92,7 @@ describeOnChain('requests to deposit', () => {
     },
   )
 
-  /** Reads the debts of a vault from logs of requests, by a node of the chain. */
+  /** Reads the debts of a vault from logs of requests. */
   async function debtsOf(
     { address, firstBlock }: Operator,
     logsOf: (logs: readonly ChainLog[]) => readonly ChainLog[],
@@ -117,7 +117,7 @@ describeOnChain('requests to deposit', () => {
     return debts.map(({ units }) => units)
   }
 
-  test('of a block that was of a fork make the chain be read again', async () => {
+  test('of a block of a fork cause the chain to be read again', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
     await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
     expect(await debtsOf(vault, (logs) => logs)).toEqual([usdc(5)])
@@ -148,13 +148,13 @@ describeOnChain('requests to deposit', () => {
       if (hasOther) await chain.block(vault.callOf(bob, 'requestDeposit', usdc(7), bob, bob))
       const debts = [hasOther ? usdc(12) : usdc(5)]
       expect(await debtsOf(vault, (logs) => logs)).toEqual(debts)
-      // As of a vault that logs a request before it transfers the assets.
+      // As from a vault that logs a request before it transfers the assets.
       const early = (logs: readonly ChainLog[]) => logs.map((log) => ({ ...log, logIndex: log.logIndex - 1.5 }))
       expect(await debtsOf(vault, early)).toEqual(debts)
     },
   )
 
-  test('that are settled are not asked for again, until there is another one', async () => {
+  test('that are settled are not read again, until there is another one', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
     const request = (controller: Address, amount: number) =>
       vault.callOf(alice, 'requestDeposit', usdc(amount), controller, alice)
@@ -172,7 +172,7 @@ describeOnChain('requests to deposit', () => {
     const { marks, counts } = await marksOf(vault, calls)
     expect(marks.length).toBeGreaterThan(60)
     expect(marks.at(-1)?.valueUsd).toBe(String(3 * controllers.length))
-    // One that is open is asked for at each mark; the others while it is unknown that they are settled, of several at once.
+    // An open one is read at each mark, the others until they are known to be settled, several in one request.
     expect(counts.at(-1)).toBeGreaterThan(60)
     expect(counts.slice(0, -1).filter((times) => times > 25)).toEqual([])
   })
@@ -187,29 +187,29 @@ describeOnChain('requests to deposit', () => {
       return optionsOf(chainJson(url, protocol, some, { markEveryBlocks: 2 }))
     }
     const { facts, positionAfter } = chainFeed(of(chain.url), null)
-    const told: FactInput[] = []
-    for await (const some of facts) told.push(...some)
-    const position = positionAfter({ number: told.length })
-    const asked: string[][] = []
+    const fromStart: FactInput[] = []
+    for await (const some of facts) fromStart.push(...some)
+    const position = positionAfter({ number: fromStart.length })
+    const requested: string[][] = []
     const proxy = await startProxy(chain.url, (request, pass) => {
       const [{ address = [], topics: [topics = []] = [] } = {}] = request.params as {
         address?: Address
         topics?: Hex[][]
       }[]
       if (request.method === 'eth_getLogs' && [topics].flat().join() === requestTopics.join())
-        asked.push([address].flat())
+        requested.push([address].flat())
       return pass()
     })
     const again: FactInput[] = []
     for await (const some of chainFeed(of(proxy.url), position).facts) again.push(...some)
     await proxy.close()
     expect(position.line).toBeGreaterThan(0)
-    expect(again).toEqual(told.slice(position.line))
-    expect(asked.length).toBeGreaterThan(0)
+    expect(again).toEqual(fromStart.slice(position.line))
+    expect(requested.length).toBeGreaterThan(0)
     const addresses = vaults.map(({ address }) => address)
-    expect(asked).toEqual(asked.map(() => addresses))
+    expect(requested).toEqual(requested.map(() => addresses))
   })
-  test('whose logs nodes cut off without an error remain a debt of the vault, also after a restart', async () => {
+  test('whose logs nodes truncate without an error remain a debt of the vault, also after a restart', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
     await chain.block(vault.deposit(alice, usdc(20)))
     for (let round = 0; round < 12; round++) {
@@ -234,7 +234,7 @@ describeOnChain('requests to deposit', () => {
   })
 })
 
-/** Exchanges the contents of two successive transfers of a token, as of one that logs them the other way round. */
+/** Swaps the contents of successive transfers of a token, as from one that logs them in reverse order. */
 function withPairsReversed(token: Address) {
   return (answer: RpcAnswer): RpcAnswer => {
     const logs = 'result' in answer ? (answer.result as { address: Hex; transactionHash: Hex; logIndex: Hex }[]) : []

@@ -3,13 +3,13 @@ import { expect, test, vi } from 'vitest'
 import { Contradiction } from '../../src/chain/errors.ts'
 import { RangeWidth, readHistory, readNewest } from '../../src/chain/rpc/log-ranges.ts'
 import { connectRpc, type Rpc } from '../../src/chain/rpc/rpc.ts'
-import { type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
+import { type Intercept, type RpcAnswer, startProxy } from './support/proxy.ts'
 
 const newest = 1_000
-/** The filter of nothing in particular. */
+/** A filter that matches all logs. */
 const any = [{}]
 
-/** A header of a chain without bloom filters, so that each block is asked for its logs. */
+/** Returns a header without a bloom filter, so that the logs of each block are requested. */
 function headerOf(number: Hex, fork = 'aa') {
   const hashOf = (at: number): Hex => `0x${fork}${at.toString(16).padStart(62, '0')}`
   const hash = hashOf(Number(number))
@@ -17,19 +17,19 @@ function headerOf(number: Hex, fork = 'aa') {
   return { result: { number, hash, parentHash, timestamp: '0x65000000', logsBloom: `0x${'0'.repeat(512)}` } }
 }
 
-/** Answers requests as a node of an empty chain does. */
+/** Returns the response of a node with an empty chain. */
 function answerOf(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
   if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
   if (method === 'eth_getBlockByNumber') return Promise.resolve(headerOf(params[0] as Hex))
   return Promise.resolve({ result: [] })
 }
 
-/** Reads from a node, by a reader that gives up soon and by one that doesn't. */
+/** Connects to a node twice: by a connection that is aborted early, and by one that is not. */
 async function withNode(
-  meddle: Meddle,
+  intercept: Intercept,
   use: (rpc: Rpc, impatientRpc: Rpc, takeCounts: () => Record<string, number>) => Promise<void>,
 ): Promise<void> {
-  const proxy = await startProxy('http://127.0.0.1:9', meddle)
+  const proxy = await startProxy('http://127.0.0.1:9', intercept)
   const connect = (givesUp: boolean, of?: Rpc): Rpc =>
     connectRpc(
       { chainId: 1, rpc: [{ url: proxy.url, requestsPerSecond: 100_000 }] },
@@ -65,7 +65,7 @@ test('readers of the same blocks at once share their headers', async () => {
   )
 })
 
-test('a header that one reader gives up is read by another one', async () => {
+test('a header whose request one reader cancels is read by another one', async () => {
   let fails = true
   await withNode(
     ({ method, params }) => {
@@ -94,7 +94,7 @@ test('logs of one block and filter are read once, unless they could not be read'
       await expect(readHistory(impatientRpc, any, newest, newest)).rejects.toThrow("The chain couldn't be read")
       answers = true
       takeCounts()
-      // An answer without logs takes a second one: a node may have a block before its receipts.
+      // An empty response is requested a second time: a node may have a block before its receipts.
       const readers = Array.from({ length: 3 }, () => readHistory(rpc, any, newest - 20, newest))
       await Promise.all(readers)
       expect(takeCounts()).toMatchObject({ eth_getLogs: 2 * 21 })
@@ -108,15 +108,15 @@ test('logs of one block and filter are read once, unless they could not be read'
   )
 })
 
-test('logs that the first answer about a block lacks are read', async () => {
-  const asked = new Set<string>()
+test('logs that the first response for a block lacks are read', async () => {
+  const requested = new Set<string>()
   const transactionHash = `0x${'5'.repeat(64)}`
   await withNode(
     ({ method, params }) => {
       if (method !== 'eth_getLogs') return answerOf(method, params)
       const { blockHash } = params[0] as { blockHash: Hex }
-      const isFirst = !asked.has(blockHash)
-      asked.add(blockHash)
+      const isFirst = !requested.has(blockHash)
+      requested.add(blockHash)
       const blockNumber = `0x${BigInt(`0x${blockHash.slice(4)}`).toString(16)}`
       const log = { address: `0x${'1'.repeat(40)}`, topics: [], data: '0x', blockNumber, blockHash, transactionHash }
       return Promise.resolve({ result: isFirst ? [] : [{ ...log, logIndex: '0x0' }] })
@@ -128,12 +128,12 @@ test('logs that the first answer about a block lacks are read', async () => {
   )
 })
 
-test.each([newest - 30, newest - 1, newest])('a header of block %i of another fork is asked for again', async (odd) => {
+test.each([newest - 30, newest - 1, newest])('a header of block %i of another fork is requested again', async (odd) => {
   let isTold = false
-  const asked = new Set<string>()
+  const requested = new Set<string>()
   await withNode(
     ({ method, params }) => {
-      if (method === 'eth_getLogs') asked.add((params[0] as { blockHash: string }).blockHash)
+      if (method === 'eth_getLogs') requested.add((params[0] as { blockHash: string }).blockHash)
       if (method !== 'eth_getBlockByNumber' || isTold || Number(params[0]) !== odd) return answerOf(method, params)
       isTold = true
       return Promise.resolve(headerOf(params[0] as Hex, 'bb'))
@@ -146,13 +146,13 @@ test.each([newest - 30, newest - 1, newest])('a header of block %i of another fo
         return read()
       })
       expect(isTold).toBe(true)
-      expect([...asked].filter((hash) => hash.startsWith('0xbb'))).toEqual([])
-      expect(asked.size).toBe(41)
+      expect([...requested].filter((hash) => hash.startsWith('0xbb'))).toEqual([])
+      expect(requested.size).toBe(41)
     },
   )
 })
 
-test('the newest of the blocks that are read one by one are read first', async () => {
+test('of blocks that are read one by one, the newest are read first', async () => {
   await withNode(
     ({ method, params }) => answerOf(method, params),
     async (rpc, _, takeCounts) => {

@@ -9,17 +9,17 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
+import { chainJson, type ChainJson, linesOf, optionsOf, type ReaderMessage } from './support/reading.ts'
 
 /** INVALID uses up all gas of a call. */
 const burning = '0xfe'
-/** Returns a word, whatever it is asked. */
+/** Returns code that responds to any call with these words. */
 const saying = (...words: bigint[]): Hex => {
   const stores = words.map((word, at) => `7f${numberToHex(word, { size: 32 }).slice(2)}61${hex4(at * 32)}52`)
   return `0x${stores.join('')}61${hex4(words.length * 32)}5ff3`
 }
-/** Returns 1 where it is given more gas than this, and else reverts. */
+/** Returns code that responds with 1 where a call has more gas than this, and else reverts. */
 const needing = (gas: bigint): Hex =>
   `0x5a63${numberToHex(gas, { size: 4 }).slice(2)}10600f5760006000fd5b600160005260206000f3`
 const hex4 = (value: number): string => value.toString(16).padStart(4, '0')
@@ -50,7 +50,7 @@ describeOnChain('contracts that turn odd', () => {
       more,
     )
 
-  /** Reads both vaults after the odd one has had other code for some blocks; the good one must have its facts all the same. */
+  /** Replaces the code of the odd vault for some blocks and reads both vaults; the facts of the good one must be unchanged. */
   async function readWith(code: Hex): Promise<string[]> {
     const own = await chain.request({ method: 'eth_getCode', params: [odd.address, 'latest'] })
     await chain.request({ method: 'anvil_setCode', params: [odd.address, code] })
@@ -58,17 +58,17 @@ describeOnChain('contracts that turn odd', () => {
     await chain.mine(12)
     await chain.request({ method: 'anvil_setCode', params: [odd.address, own] })
     await chain.mine(4)
-    const said: Said[] = []
-    const both = await linesOf(jsonOf([good, odd]), said).catch((error: unknown) => [String(error)])
+    const messages: ReaderMessage[] = []
+    const both = await linesOf(jsonOf([good, odd]), messages).catch((error: unknown) => [String(error)])
     const alone = (await linesOf(jsonOf([good]))).map((line) => JSON.parse(line) as FactInput)
     const ofGood = both
       .map((line) => JSON.parse(line) as FactInput)
       .filter((fact) => 'vault' in fact && fact.vault === good.address)
     expect(ofGood).toEqual(alone.filter((fact) => 'vault' in fact))
-    return said.filter(({ level }) => level === 'error').map(({ message }) => message)
+    return messages.filter(({ level }) => level === 'error').map(({ message }) => message)
   }
 
-  /** Reads contracts of which the one in the middle uses up all gas, by calls that must succeed and by some that may not. */
+  /** Reads contracts of which the middle one uses up all gas, by calls that must succeed and by calls that may fail. */
   async function readAround(code: Hex) {
     const addresses = ['11', '22', '33'].map((byte): Address => `0x${byte.repeat(20)}`)
     for (const [index, one] of [code, burning, code].entries()) {
@@ -83,13 +83,13 @@ describeOnChain('contracts that turn odd', () => {
     ])
   }
 
-  /** More than the part that a call which uses up all gas leaves to those after it. */
+  /** Returns a gas limit above the part that a call which uses up all gas leaves to later calls. */
   async function scarceGas(): Promise<bigint> {
     const block = await chain.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
     return BigInt((block as { gasLimit: Hex }).gasLimit) / 32n
   }
 
-  test('fail alone where they use up the gas of calls beside them', async () => {
+  test('fail alone where they use up the gas of calls in the same request', async () => {
     const [optional, required] = await readAround(needing(await scarceGas()))
     expect(required).toEqual([
       { status: 'fulfilled', value: 1n },
@@ -99,7 +99,7 @@ describeOnChain('contracts that turn odd', () => {
     expect(optional).toEqual([1n, null, 1n])
   })
 
-  test('are believed to have no function without a call of each alone', async () => {
+  test('are found to lack a function without a separate call of each', async () => {
     const proxy = await startProxy(chain.url)
     const { rpc, multicall } = await connectChain(
       optionsOf(jsonOf([good], { rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] })),
@@ -113,11 +113,11 @@ describeOnChain('contracts that turn odd', () => {
     await proxy.close()
   })
 
-  test('are called alone by a node that lacks the precompiled contract whose gas is known', async () => {
+  test('are called separately on a node that lacks the precompiled contract of known gas', async () => {
     const [there, nowhere] = [8, 0xdead].map((address) =>
       [address, 0, 96].map((value) => numberToHex(value, { size: 32 }).slice(2)).join(''),
     ) as [string, string]
-    const lacking: Meddle = (request, pass) =>
+    const lacking: Intercept = (request, pass) =>
       pass({ ...request, params: JSON.parse(JSON.stringify(request.params).replaceAll(there, nowhere)) as unknown[] })
     const [proxy, whole] = [await startProxy(chain.url, lacking), await startProxy(chain.url)]
     const jsonAt = (url: string): ChainJson => jsonOf([good], { rpc: [{ url, requestsPerSecond: 10_000 }] })

@@ -8,10 +8,18 @@ import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, factsOf, linesOf, optionsOf, type Said, type TestVault } from './support/reading.ts'
+import {
+  chainJson,
+  type ChainJson,
+  factsOf,
+  linesOf,
+  optionsOf,
+  type ReaderMessage,
+  type TestVault,
+} from './support/reading.ts'
 import { reverting } from './support/runtime-code.ts'
 
-/** Logs these topics, without data, whatever it is asked. */
+/** Returns code that logs these topics, without data, at any call. */
 const logging = (...topics: readonly Hex[]): Hex =>
   concatHex([
     ...topics.toReversed().map((topic) => concatHex(['0x7f', topic])),
@@ -19,7 +27,7 @@ const logging = (...topics: readonly Hex[]): Hex =>
     numberToHex(0xa0 + topics.length, { size: 1 }),
     '0x00',
   ])
-/** Returns a word of 0, whatever it is asked. */
+/** Code that responds to any call with a word of 0. */
 const sayingNothing: Hex = '0x60205ff3'
 
 describeOnChain('contracts that log or begin in an odd way', () => {
@@ -37,7 +45,7 @@ describeOnChain('contracts that log or begin in an odd way', () => {
   const jsonOf = ({ address, firstBlock }: TestVault): ChainJson =>
     chainJson(chain.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 1_000 })
 
-  /** Gives a contract other code while some blocks are mined. */
+  /** Replaces the code of a contract while some blocks are mined. */
   async function withCode(address: Address, code: Hex, work: () => Promise<unknown>): Promise<void> {
     const own = await chain.request({ method: 'eth_getCode', params: [address, 'latest'] })
     await chain.request({ method: 'anvil_setCode', params: [address, code] })
@@ -47,7 +55,7 @@ describeOnChain('contracts that log or begin in an odd way', () => {
   }
   const word = (address: Address): Hex => numberToHex(BigInt(address), { size: 32 })
 
-  test('leave a vault its owner where its strategy has a new one', async () => {
+  test('do not change the owner of a vault where its strategy has a new one', async () => {
     const data = artifacts.creationOf(artifacts.beefyVault, protocol.ethPool, owner, alice, protocol.weth.address)
     const vault = { address: await chain.deploy(deployer, data), firstBlock: await chain.head() }
     const { abi } = artifacts.beefyVault
@@ -87,10 +95,10 @@ describeOnChain('contracts that log or begin in an odd way', () => {
     const firstBlock = (await chain.head()) - 1
     await chain.block(created.deposit(alice, usdc(5)))
     await chain.mine(5)
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const vault: TestVault & Pick<Operator, 'owner'> = { ...created, firstBlock }
-    const lines = await linesOf(jsonOf(vault), said)
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    const lines = await linesOf(jsonOf(vault), messages)
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
     expect(lines.filter((line) => line.includes('"deposit"'))).toHaveLength(1)
     expect(await missingOf(vault)).toEqual([])
     // Neither before that, nor when it has shares.

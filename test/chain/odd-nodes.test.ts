@@ -9,8 +9,8 @@ import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, optionsOf, type Said, shortFaultTimes } from './support/reading.ts'
+import { type Intercept, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, optionsOf, type ReaderMessage, shortFaultTimes } from './support/reading.ts'
 
 const tooMany = 'query returned more than 10000 results'
 const tooManyRequested = 'Too many logs requested. Max logs per response is 20000.'
@@ -32,11 +32,11 @@ describeOnChain('a reader of nodes with odd ways', () => {
   let chain: TestChain
   let protocol: Protocol
   let vault: Operator
-  /** Its shares are not explained by its deposits: some are for an account that nobody has named. */
+  /** A vault with shares that its deposits do not explain: some are of an account that is not in the file. */
   let paying: Operator
   let right: string[]
-  /** A URL whose answers a test changes. */
-  let meddle: Meddle
+  /** A proxy whose responses a test changes. */
+  let intercept: Intercept
   let proxy: Awaited<ReturnType<typeof startProxy>>
 
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describeOnChain('a reader of nodes with odd ways', () => {
       await chain.mine(pause)
     }
     await chain.mine(4)
-    proxy = await startProxy(chain.url, (request, pass) => meddle(request, pass))
+    proxy = await startProxy(chain.url, (request, pass) => intercept(request, pass))
     right = await linesOf(jsonOf(chain.url))
     expect(right.length).toBeGreaterThan(30)
   }, patienceMilliseconds)
@@ -71,22 +71,22 @@ describeOnChain('a reader of nodes with odd ways', () => {
   /** Reads from a node whose lists of logs are changed. */
   function readWith(
     change: (logs: readonly Log[], request: LogRequest) => readonly Log[],
-    said: Said[] = [],
+    messages: ReaderMessage[] = [],
     ...more: Operator[]
   ): Promise<string[]> {
-    meddle = async (request, pass) => {
+    intercept = async (request, pass) => {
       const answer = await pass()
       if (request.method !== 'eth_getLogs' || !('result' in answer)) return answer
       return { result: change(answer.result as Log[], request.params[0] as LogRequest) }
     }
-    return linesOf(jsonOf(proxy.url, ...more), said)
+    return linesOf(jsonOf(proxy.url, ...more), messages)
   }
 
-  test('that tell logs twice, and in another order, reads each once', async () => {
+  test('that return logs twice, and in another order, reads each once', async () => {
     expect(await readWith((logs) => [...logs, ...logs].reverse())).toEqual(right)
   })
 
-  test('that leave deposits out of a range asks again', async () => {
+  test('that omit deposits from a range repeats the request', async () => {
     let leftOut = 0
     const lines = await readWith((logs, { blockHash }) => {
       if (blockHash !== undefined || leftOut > 0) return logs
@@ -98,11 +98,11 @@ describeOnChain('a reader of nodes with odd ways', () => {
     expect(lines).toEqual(right)
   })
 
-  test('that leave one of several logs out of a block reads all of the block', async () => {
+  test('that omit one of several logs of a block reads all of the block', async () => {
     const cut = new Set<string>()
     const lines = await readWith((logs, { blockHash }) => {
       if (blockHash === undefined) return logs
-      // Then all logs of the block are asked for, and told twice.
+      // Then all logs of the block are requested, and returned twice.
       if (cut.has(blockHash)) return [...logs, ...logs]
       const rest = withoutOneDeposit(logs)
       if (rest.length < logs.length) cut.add(blockHash)
@@ -114,7 +114,7 @@ describeOnChain('a reader of nodes with odd ways', () => {
 
   test('that limit the logs of a block reads them from its receipts', async () => {
     let refused = 0
-    meddle = async (request, pass) => {
+    intercept = async (request, pass) => {
       const [{ blockHash, ...filter } = {}] = request.params as (LogRequest | undefined)[]
       if (request.method !== 'eth_getLogs' || blockHash === undefined) return pass()
       if (Object.keys(filter).length === 0) {
@@ -136,22 +136,22 @@ describeOnChain('a reader of nodes with odd ways', () => {
     'that refuse all lists of logs %s reads the blocks from their receipts',
     async (_name, maxRefused, least, message) => {
       const receipts = new Set<unknown>()
-      meddle = async (request, pass) => {
+      intercept = async (request, pass) => {
         if (request.method === 'eth_getBlockReceipts') receipts.add(request.params[0])
         const answer = await pass()
         const isRefused = request.method === 'eth_getLogs' && widthOf(request) <= maxRefused
         if (!isRefused || !('result' in answer) || (answer.result as Log[]).length === 0) return answer
         return { error: { code: -32_005, message } }
       }
-      const said: Said[] = []
-      expect(await linesOf(jsonOf(proxy.url), said, shortFaultTimes)).toEqual(right)
-      expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+      const messages: ReaderMessage[] = []
+      expect(await linesOf(jsonOf(proxy.url), messages, shortFaultTimes)).toEqual(right)
+      expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
       expect(receipts.size).toBeGreaterThanOrEqual(least)
     },
   )
 
-  test('that refuse a list of logs have in their receipts the logs that match the filter', async () => {
-    meddle = (request, pass) =>
+  test('that refuse a list of logs takes those that match the filter from their receipts', async () => {
+    intercept = (request, pass) =>
       request.method === 'eth_getLogs' ? Promise.resolve({ error: { code: -32_005, message: tooMany } }) : pass()
     const [refusing, granting] = [proxy.url, chain.url].map((url) => connectNode({ url, requestsPerSecond: 10_000 }))
     if (refusing === undefined || granting === undefined) throw new Error('no nodes')
@@ -176,27 +176,27 @@ describeOnChain('a reader of nodes with odd ways', () => {
     await expect(readMatchingLogs(refusing, {}, other)).rejects.toThrow(NodeFault)
   })
 
-  test('whose receipts lack a log of a block with too many of them asks again', async () => {
-    const asked = new Set<unknown>()
-    meddle = async (request, pass) => {
+  test('whose receipts lack a log of a block with too many of them repeats the request', async () => {
+    const requested = new Set<unknown>()
+    intercept = async (request, pass) => {
       const answer = await pass()
       if (!('result' in answer)) return answer
-      if (request.method === 'eth_getBlockReceipts' && !asked.has(request.params[0])) {
-        asked.add(request.params[0])
+      if (request.method === 'eth_getBlockReceipts' && !requested.has(request.params[0])) {
+        requested.add(request.params[0])
         return { result: (answer.result as unknown[]).slice(1) }
       }
       if (request.method !== 'eth_getLogs' || (answer.result as Log[]).length === 0) return answer
       return { error: { code: -32_005, message: tooMany } }
     }
     expect(await linesOf(jsonOf(proxy.url), [], shortFaultTimes)).toEqual(right)
-    expect(asked.size).toBeGreaterThan(5)
+    expect(requested.size).toBeGreaterThan(5)
   })
 
-  test('that have logs which the bloom filter of their block leaves out reads on', async () => {
+  test('that have logs which the bloom filter of their block lacks continues', async () => {
     let added = 0
     const lines = await readWith((logs, { blockHash, ...filter }) => {
       if (blockHash === undefined) return logs
-      // All logs of a block are asked for where some are missing.
+      // All logs of a block are requested where some are missing.
       if (Object.keys(filter).length > 0) return withoutOneDeposit(logs)
       added++
       const [first] = logs
@@ -211,46 +211,46 @@ describeOnChain('a reader of nodes with odd ways', () => {
     ['and no more', ''],
   ])('that answer with 10,000 logs at most %s narrows the range at once, and keeps to it', async (_name, advice) => {
     let refused = 0
-    meddle = (request, pass) => {
+    intercept = (request, pass) => {
       if (widthOf(request) <= 20) return pass()
       refused++
       const message = `${tooMany}. ${advice}`
       return Promise.resolve({ error: { code: -32_005, message } })
     }
-    const said: Said[] = []
-    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    const messages: ReaderMessage[] = []
+    expect(await linesOf(jsonOf(proxy.url), messages)).toEqual(right)
+    expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
     // Each of the few filters may be refused down to the width that is granted.
     expect(refused).toBeLessThan(40)
   })
 
-  test('that ask for a rest gives it to them', async () => {
+  test('that request a pause observes it', async () => {
     const times: number[] = []
-    meddle = (_, pass) => {
+    intercept = (_, pass) => {
       times.push(performance.now())
       if (times.length > 1) return pass()
       return Promise.resolve({ status: 429, body: 'slow down', headers: { 'retry-after': '1' } })
     }
-    const said: Said[] = []
-    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
+    const messages: ReaderMessage[] = []
+    expect(await linesOf(jsonOf(proxy.url), messages)).toEqual(right)
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(900)
   })
 
-  test('behind one URL, of which one is of another chain from some request on, stops the reader, and says which', async () => {
+  test('behind one URL, of which one is of another chain from some request on, stops with the chain id', async () => {
     const other = await startChain({ chainId: 99, timestamp: 1_700_000_007 })
     await other.mine((await chain.head()) + 5)
     let requests = 0
-    meddle = (request, pass) => (++requests <= 60 ? pass() : askAt(other.url, request))
+    intercept = (request, pass) => (++requests <= 60 ? pass() : requestFrom(other.url, request))
     await expect(linesOf(jsonOf(proxy.url))).rejects.toThrow(
       /^The node \S+ is of chain 99, and the configuration's chainId is 31337$/,
     )
     await other.stop()
   })
 
-  test('that are replaced by one of another, shorter chain stop a reader that follows', async () => {
+  test('that are replaced by one of another, shorter chain stops where it follows', async () => {
     const other = await startChain({ chainId: 99 })
     let isReplaced = false
-    meddle = (request, pass) => (isReplaced ? askAt(other.url, request) : pass())
+    intercept = (request, pass) => (isReplaced ? requestFrom(other.url, request) : pass())
     const feed = chainFeed(optionsOf(jsonOf(proxy.url), { once: false, signal: AbortSignal.timeout(30_000) }), null)
     feed.onEnd(() => {
       isReplaced = true
@@ -263,23 +263,23 @@ describeOnChain('a reader of nodes with odd ways', () => {
     await other.stop()
   })
 
-  test('behind one URL, of which one is on another fork, does not take that for a reorganisation', async () => {
-    const told = new Set<string>()
+  test('behind one URL, of which one is on another fork, does not report a reorganisation', async () => {
+    const answered = new Set<string>()
     const odd = `0x${'7'.repeat(64)}`
-    meddle = async (request, pass) => {
+    intercept = async (request, pass) => {
       const answer = await pass()
       if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
       const [at] = request.params as [`0x${string}`]
-      // The first answer about each block is of the other fork.
-      const isOdd = at.startsWith('0x') && hexToNumber(at) > vault.firstBlock + 20 && !told.has(at)
-      if (isOdd) told.add(at)
+      // The first response for each block is of the other fork.
+      const isOdd = at.startsWith('0x') && hexToNumber(at) > vault.firstBlock + 20 && !answered.has(at)
+      if (isOdd) answered.add(at)
       return isOdd ? { result: { ...(answer.result as object), hash: odd, parentHash: odd } } : answer
     }
     expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
-    expect(told.size).toBeGreaterThan(10)
+    expect(answered.size).toBeGreaterThan(10)
   })
 
-  test('that never tell the logs of a position sets its vault aside, and reads the others', async () => {
+  test('that always omit the logs of a position sets its vault aside, and reads the others', async () => {
     const holding = await openVault(chain, protocol, protocol.usdc)
     const [, , alice] = chain.accounts as [Address, Address, Address]
     const swap = protocol.swapData(holding.address, protocol.usdc, protocol.weth, usdc(50))
@@ -292,11 +292,11 @@ describeOnChain('a reader of nodes with odd ways', () => {
     await chain.block(holding.run([protocol.router, swap], [protocol.manager, mint]))
     await chain.mine(70)
     const others = await linesOf(jsonOf(chain.url))
-    const said: Said[] = []
-    const lines = await readWith((logs) => logs.filter(({ topics }) => !topics.includes(ofPosition)), said, holding)
+    const messages: ReaderMessage[] = []
+    const lines = await readWith((logs) => logs.filter(({ topics }) => !topics.includes(ofPosition)), messages, holding)
     const isOfHolding = (line: string): boolean => line.includes(holding.address)
     expect(lines.filter((line) => !isOfHolding(line))).toEqual(others)
-    expect(said.filter(({ level }) => level === 'error')).toEqual([
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([
       {
         level: 'error',
         message: expect.stringMatching(
@@ -308,7 +308,7 @@ describeOnChain('a reader of nodes with odd ways', () => {
   })
 })
 
-async function askAt(url: string, request: RpcRequest): Promise<RpcAnswer> {
+async function requestFrom(url: string, request: RpcRequest): Promise<RpcAnswer> {
   const body = JSON.stringify({ jsonrpc: '2.0', ...request })
   const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   return (await answer.json()) as RpcAnswer
@@ -322,7 +322,7 @@ function withoutOneDeposit(logs: readonly Log[]): readonly Log[] {
 /** The topic of the position that the vault of the last test mints. */
 const ofPosition = `0x${'0'.repeat(63)}3`
 
-/** Blocks that logs are asked for; 0 where it is something else. */
+/** Returns the number of blocks of a request for logs; 0 for other requests. */
 function widthOf({ method, params }: RpcRequest): number {
   const { fromBlock, toBlock } = (params[0] ?? {}) as LogRequest
   if (method !== 'eth_getLogs' || fromBlock === undefined || toBlock === undefined) return 0

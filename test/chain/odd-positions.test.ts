@@ -16,7 +16,7 @@ import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, sorted, type TestToken } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, linesOf, type Said } from './support/reading.ts'
+import { applyChain, chainJson, type ChainJson, linesOf, type ReaderMessage } from './support/reading.ts'
 
 describeOnChain('positions in odd tokens', () => {
   let chain: TestChain
@@ -62,14 +62,14 @@ describeOnChain('positions in odd tokens', () => {
 
   const swapData = (token: TestToken): Hex => protocol.swapData(deployer, protocol.usdc, token, usdc(700))
 
-  /** Each mark is worth the vault's balances, and what the manager says that the position is owed. */
+  /** Requires that each mark is worth the vault's balances and the amounts that the manager owes to the position. */
   async function expectOwed(
     { vault, token, id, json }: { vault: Operator; token: TestToken; id: bigint; json: ChainJson },
     held: readonly [from: number, to: number],
   ) {
-    const said: Said[] = []
-    const facts = (await linesOf(json, said)).map((line) => JSON.parse(line) as FactInput)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    const messages: ReaderMessage[] = []
+    const facts = (await linesOf(json, messages)).map((line) => JSON.parse(line) as FactInput)
+    expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
     const observer = observe(chain, protocol)
     const pair = sorted([
       [token, 0],
@@ -105,7 +105,7 @@ describeOnChain('positions in odd tokens', () => {
     return blocks
   }
 
-  test('that take a part of each transfer are worth what the pool owes, and the part is a loss when it pays', async () => {
+  test('with a fee on transfers are worth what the pool owes, and the fee is a loss when it pays', async () => {
     const subject = await plant(artifacts.feeToken, 'FEE')
     const planted = await chain.head()
     await chain.mine(3)
@@ -125,7 +125,7 @@ describeOnChain('positions in odd tokens', () => {
     expect(before - (values.get(burned) ?? 0)).toBeCloseTo(paid / 100, 4)
   })
 
-  test('whose balances change by themselves are worth what the pool owes, which does not change by it', async () => {
+  test('with rebasing balances are worth what the pool owes, which rebasing does not change', async () => {
     const subject = await plant(artifacts.rebasingToken, 'REB')
     const planted = await chain.head()
     await chain.mine(3)

@@ -15,7 +15,7 @@ import {
   type EventFact,
   linesOf,
   type MarkFact,
-  type Said,
+  type ReaderMessage,
 } from './support/reading.ts'
 
 interface Snapshot {
@@ -56,9 +56,9 @@ describeOnChain('tokens', () => {
   }
 
   async function read(json: ChainJson): Promise<{ facts: FactInput[]; errors: string[] }> {
-    const said: Said[] = []
-    const facts = (await linesOf(json, said)).map((line) => JSON.parse(line) as FactInput)
-    return { facts, errors: said.filter(({ level }) => level === 'error').map(({ message }) => message) }
+    const messages: ReaderMessage[] = []
+    const facts = (await linesOf(json, messages)).map((line) => JSON.parse(line) as FactInput)
+    return { facts, errors: messages.filter(({ level }) => level === 'error').map(({ message }) => message) }
   }
 
   async function blocksByTs(): Promise<Map<number, bigint>> {
@@ -96,7 +96,7 @@ describeOnChain('tokens', () => {
     return (await (await gatewayOn(database).get(`/vault/${address}/snapshot`)).json()) as Snapshot
   }
 
-  /** The facts of the vault beside are those that it has alone, but for the prices of the tokens. */
+  /** Requires that the facts of the ordinary vault are those without the odd ones, apart from the prices of their tokens. */
   async function expectGood(facts: readonly FactInput[]): Promise<void> {
     const alone = await read(fileOf([good], 'stable'))
     const withoutPrices = (some: readonly FactInput[]): FactInput[] =>
@@ -104,7 +104,7 @@ describeOnChain('tokens', () => {
     expect(withoutPrices(facts)).toEqual(withoutPrices(alone.facts))
   }
 
-  test('that take a part of each transfer: capital is what came, and the part a loss of the vault', async () => {
+  test('with a fee on transfers: capital is the received amount, and the fee a loss of the vault', async () => {
     const token = await deployToken(artifacts.feeToken, 'FEE')
     const vault = await openVault(chain, protocol, token)
     const setFee = (basisPoints: bigint) =>
@@ -132,7 +132,7 @@ describeOnChain('tokens', () => {
     })
   })
 
-  test('that take a part of a deposit that is larger than the vault: the little that was there loses nothing', async () => {
+  test('with a fee on a deposit that is larger than the vault: the value before it has no loss', async () => {
     const token = await deployToken(artifacts.feeToken, 'DWARF')
     const vault = await openVault(chain, protocol, token)
     await chain.block(callOf(deployer, token.address, artifacts.feeToken.abi, 'setFee', [100n]))
@@ -152,28 +152,28 @@ describeOnChain('tokens', () => {
     expect((await expectBalances(facts, vault)).at(-1)?.valueUsd).toBe('991')
   })
 
-  test('that take a part of what is requested: a vault that owes more than it holds is worth nothing', async () => {
+  test('with a fee on requested deposits: a vault that owes more than it holds is worth nothing', async () => {
     const token = await deployToken(artifacts.feeToken, 'ASKED')
     const vault = await openVault(chain, protocol, token, artifacts.asyncVault, false)
     await chain.block(callOf(deployer, token.address, artifacts.feeToken.abi, 'setFee', [100n]))
     await chain.block(vault.callOf(alice, 'requestDeposit', weth(100), alice, alice))
     await chain.mine(6)
-    // The part that is missing is a loss of whoever gives more.
+    // The missing part is a loss of later depositors.
     await chain.block(protocol.mint(vault.address, token, weth(50)))
     await chain.mine(6)
     await chain.block(vault.callOf(vault.owner, 'fulfil', alice), vault.callOf(alice, 'claimDeposit', weth(100), alice))
     await chain.mine(6)
     const { facts, errors } = await read(fileOf([vault], 'stable', token))
     expect(errors).toEqual([])
-    const told = ofVault(facts, vault)
-    const values = told.flatMap((fact) => (fact.kind === 'mark' ? [fact.valueUsd] : []))
+    const vaultFacts = ofVault(facts, vault)
+    const values = vaultFacts.flatMap((fact) => (fact.kind === 'mark' ? [fact.valueUsd] : []))
     expect([...new Set(values)]).toEqual(['0', '49', '149'])
-    expect(told.flatMap((fact) => (fact.kind === 'event' ? [fact] : []))).toMatchObject([
+    expect(vaultFacts.flatMap((fact) => (fact.kind === 'event' ? [fact] : []))).toMatchObject([
       { type: 'deposit', amountUsd: '100', valueBeforeUsd: '49' },
     ])
   })
 
-  test('whose balances change by themselves: the change is a gain or loss at the next mark', async () => {
+  test('with rebasing balances: the change is a gain or loss at the next mark', async () => {
     const token = await deployToken(artifacts.rebasingToken, 'REB')
     const vault = await openVault(chain, protocol, token)
     const rebase = (index: bigint) => callOf(deployer, token.address, artifacts.rebasingToken.abi, 'rebase', [index])
@@ -229,13 +229,13 @@ describeOnChain('tokens', () => {
       await expectGood(facts)
       // The vault without capital before has no mark as long as there is no price.
       expect(ofVault(facts, early).map(({ kind }) => kind)).toEqual(['vault'])
-      const told = ofVault(facts, late)
-      const first = told.findIndex(({ kind }) => kind === 'event')
-      // It may be marked in between, worth nothing, as often as its turn comes.
-      for (const fact of told.slice(1, first)) expect(fact).toMatchObject({ kind: 'mark', valueUsd: '0' })
-      expect([told[0]?.kind, told[first + 1]?.kind]).toEqual(['vault', 'mark'])
-      expect(told[first]).toMatchObject({ type: 'deposit', valueBeforeUsd: '0' })
-      const [deposit, mark] = [told[first], told.at(-1)] as [EventFact, MarkFact]
+      const vaultFacts = ofVault(facts, late)
+      const first = vaultFacts.findIndex(({ kind }) => kind === 'event')
+      // It may be marked with a value of 0 in between, on schedule.
+      for (const fact of vaultFacts.slice(1, first)) expect(fact).toMatchObject({ kind: 'mark', valueUsd: '0' })
+      expect([vaultFacts[0]?.kind, vaultFacts[first + 1]?.kind]).toEqual(['vault', 'mark'])
+      expect(vaultFacts[first]).toMatchObject({ type: 'deposit', valueBeforeUsd: '0' })
+      const [deposit, mark] = [vaultFacts[first], vaultFacts.at(-1)] as [EventFact, MarkFact]
       // The mean over time is that of a tick, which is up to 0.01 % below the price.
       const worth = 'amountUsd' in deposit ? Number(deposit.amountUsd) : 0
       expect(Math.abs(worth / 8e12 - 1)).toBeLessThanOrEqual(Array.isArray(price) ? 0 : 0.0001)

@@ -89,10 +89,10 @@ describeOnChain('vaults of which something odd happens', () => {
     await trade()
     await chain.block(vault.run(moved(vault.address, stranger, mine), moved(stranger, vault.address, mine)))
     await chain.block(vault.run(moved(vault.address, vault.address, mine)))
-    // Nothing comes, and nothing goes.
+    // Nothing is added or removed.
     await chain.block(vault.deposit(alice, 0n), vault.withdraw(alice, 0n), whole.withdraw(alice, 2n))
     await trade()
-    // From one vault to the other, which has the same range already, and is out of everything then.
+    // From one vault to the other, which has the same range already; the former then holds no position.
     await chain.block(other.run(moved(other.address, vault.address, theirs)))
     await holds(vault, { id: mine }, { id: theirs })
     await holds(other)
@@ -120,7 +120,7 @@ describeOnChain('vaults of which something odd happens', () => {
   const typesOf = ({ address }: Operator): string[] =>
     facts.flatMap((fact) => (fact.kind === 'event' && fact.vault === address ? [fact.type] : []))
 
-  test('are worth what they would pay out, at every mark', async () => {
+  test('are worth what a full withdrawal would pay, at every mark', async () => {
     const observer = observe(chain, protocol)
     const blocks = new Map<number, number>()
     for (let block = await chain.head(); block > 0; block--) {
@@ -138,7 +138,7 @@ describeOnChain('vaults of which something odd happens', () => {
     expect(marksOf(whole).at(-1)?.valueUsd).toBe('5')
   })
 
-  test('have events for what changes, and none for what only passes through', () => {
+  test('have events for changes, and none for positions that pass through within a block', () => {
     expect(typesOf(vault)).toEqual([
       'deposit',
       'plant',
@@ -154,7 +154,7 @@ describeOnChain('vaults of which something odd happens', () => {
     expect(typesOf(whole)).toEqual(['deposit', 'withdraw'])
   })
 
-  test('are served without a bad fact, also those that nobody owns any more', async () => {
+  test('are served without a bad fact, also those without an owner', async () => {
     const database = await emptyDatabase()
     expect((await applyChain(database, jsonOf())).rejected).toEqual({})
     const gateway = gatewayOn(database)

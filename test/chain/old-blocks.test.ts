@@ -5,8 +5,8 @@ import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, linesOf, type Said, shortFaultTimes } from './support/reading.ts'
+import { type Intercept, type RpcAnswer, startProxy } from './support/proxy.ts'
+import { chainJson, type ChainJson, linesOf, type ReaderMessage, shortFaultTimes } from './support/reading.ts'
 
 const error = (code: number, message: string): RpcAnswer => ({ error: { code, message } })
 
@@ -15,7 +15,7 @@ describeOnChain('a reader of old blocks', () => {
   let protocol: Protocol
   let vault: Operator
   let right: string[]
-  /** Multicall3, but deployed in the midst of the vault's history. */
+  /** Multicall3, deployed after the vault. */
   let young: Address
 
   beforeAll(async () => {
@@ -56,8 +56,8 @@ describeOnChain('a reader of old blocks', () => {
     return { liquidity: fields[7] as bigint }
   }
 
-  async function withProxy<Result>(meddle: Meddle, work: (url: string) => Promise<Result>): Promise<Result> {
-    const proxy = await startProxy(chain.url, meddle)
+  async function withProxy<Result>(intercept: Intercept, work: (url: string) => Promise<Result>): Promise<Result> {
+    const proxy = await startProxy(chain.url, intercept)
     try {
       return await work(proxy.url)
     } finally {
@@ -67,16 +67,16 @@ describeOnChain('a reader of old blocks', () => {
 
   test('reads blocks before Multicall3 by single calls, with the same facts', async () => {
     const called = new Map<string, number>()
-    const count: Meddle = (request, pass) => {
+    const count: Intercept = (request, pass) => {
       const { to } = (request.params[0] ?? {}) as { to?: string }
       const name =
         request.method === 'eth_call' && to?.toLowerCase() === young.toLowerCase() ? 'multicall' : request.method
       called.set(name, (called.get(name) ?? 0) + 1)
       return pass()
     }
-    const said: Said[] = []
-    expect(await withProxy(count, (url) => linesOf(jsonOf(url, { multicall: young }), said))).toEqual(right)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    const messages: ReaderMessage[] = []
+    expect(await withProxy(count, (url) => linesOf(jsonOf(url, { multicall: young }), messages))).toEqual(right)
+    expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
     expect(called.get('eth_call')).toBeGreaterThan(20)
     expect(called.get('multicall')).toBeGreaterThan(3)
   })
@@ -89,31 +89,31 @@ describeOnChain('a reader of old blocks', () => {
     [-32_000, 'gas uint64 overflow'],
   ])('takes a single call that is reverted as such, with the error %i, %s', async (code, message) => {
     let reverted = 0
-    const meddle: Meddle = async (request, pass) => {
+    const intercept: Intercept = async (request, pass) => {
       const answer = await pass()
       if (request.method !== 'eth_call' || !('error' in answer)) return answer
       reverted++
       return error(code, message)
     }
-    expect(await withProxy(meddle, (url) => linesOf(jsonOf(url, { multicall: young })))).toEqual(right)
+    expect(await withProxy(intercept, (url) => linesOf(jsonOf(url, { multicall: young })))).toEqual(right)
     expect(reverted).toBeGreaterThan(0)
   })
 
-  test('does not believe a node that has no Multicall3 only at times', async () => {
+  test('rejects the responses of a node that lacks Multicall3 only at times', async () => {
     let denied = 0
-    const meddle: Meddle = (request, pass) => {
+    const intercept: Intercept = (request, pass) => {
       const { to } = (request.params[0] ?? {}) as { to?: string }
       if (request.method !== 'eth_call' || to?.toLowerCase() !== protocol.multicall.toLowerCase() || denied++ % 3 !== 0)
         return pass()
       return Promise.resolve({ result: '0x' })
     }
-    expect(await withProxy(meddle, (url) => linesOf(jsonOf(url)))).toEqual(right)
+    expect(await withProxy(intercept, (url) => linesOf(jsonOf(url)))).toEqual(right)
     expect(denied).toBeGreaterThan(5)
   })
 
-  test('ends where the node has no state of old blocks, and says that it needs an archive', async () => {
+  test('ends where the node has no state of old blocks, with an error that names an archive node', async () => {
     const old = new Set<unknown>()
-    const meddle: Meddle = async ({ method, params }, pass) => {
+    const intercept: Intercept = async ({ method, params }, pass) => {
       const answer = await pass()
       if (method === 'eth_getBlockByNumber' && 'result' in answer) {
         const { number, hash } = answer.result as { number: Hex; hash: Hex }
@@ -122,18 +122,18 @@ describeOnChain('a reader of old blocks', () => {
       const { blockHash } = (params[1] ?? {}) as { blockHash?: Hex }
       return old.has(blockHash) ? error(-32_000, 'missing trie node 0123 (path 04) <nil>') : answer
     }
-    const said: Said[] = []
-    const read = withProxy(meddle, (url) => linesOf(jsonOf(url), said, shortFaultTimes))
+    const messages: ReaderMessage[] = []
+    const read = withProxy(intercept, (url) => linesOf(jsonOf(url), messages, shortFaultTimes))
     await expect(read).rejects.toThrow(/lacks the state of the blocks to read: .*Name an archive node/)
-    expect(said.filter(({ level }) => level === 'error')).toHaveLength(1)
+    expect(messages.filter(({ level }) => level === 'error')).toHaveLength(1)
   })
 
-  test("ends where the node takes no calls by a block's hash, and says so", async () => {
-    const meddle: Meddle = ({ params }, pass) =>
+  test('ends where the node accepts no calls by block hash, with the reason', async () => {
+    const intercept: Intercept = ({ params }, pass) =>
       typeof params[1] === 'object'
         ? Promise.resolve(error(-32_602, 'invalid argument 1: hex string without 0x prefix'))
         : pass()
-    const read = withProxy(meddle, (url) => linesOf(jsonOf(url), [], shortFaultTimes))
+    const read = withProxy(intercept, (url) => linesOf(jsonOf(url), [], shortFaultTimes))
     await expect(read).rejects.toThrow(/takes no requests by a block's hash \(EIP-1898\)/)
   })
 })

@@ -44,19 +44,19 @@ describeOnChain('a vault with new owners, and fees in shares', () => {
     await chain.mine(3)
     await feeOf(usdc(10), recipient, vault.callOf(vault.owner, 'accrue', usdc(10)))
     await chain.block(vault.callOf(vault.owner, 'setHighWaterMark', 1_020_000n))
-    // What it earns makes a share worth more.
+    // Earnings raise the price of a share.
     await chain.block(protocol.mint(vault.address, protocol.usdc, usdc(77)))
     await chain.mine(11)
     await feeOf(usdc(3), recipient, vault.callOf(alice, 'accrueAndDeposit', usdc(3), usdc(20), alice))
-    // A mint of no shares is none, which anyone can make in some tokens.
+    // A mint of 0 shares is no fee: in some tokens anyone can make one.
     await chain.block(vault.callOf(vault.owner, 'accrue', 0n))
-    // A recipient's own deposit is none.
+    // A recipient's own deposit is no fee.
     await chain.block(
       protocol.mint(recipient, protocol.usdc, usdc(100)),
       protocol.approve(recipient, protocol.usdc, vault.address),
       vault.deposit(recipient, usdc(100)),
     )
-    // Nor is a mint to whom neither the vault names at the block's ends, nor the file.
+    // Nor is a mint to an account that is no recipient in the vault at the start or end of the block, nor in the file.
     await feeOf(
       usdc(7),
       partner,
@@ -107,12 +107,12 @@ describeOnChain('a vault with new owners, and fees in shares', () => {
       fact.kind === 'event' && fact.type === 'fee' ? [[fact.block, Number(fact.amountUsd)] as [number, number]] : [],
     )
 
-  test('tells the last owner of each second in which there is another one', () => {
+  test('has a fact with the last owner of each second in which the owner changes', () => {
     const owners = facts.flatMap((fact) => (fact.kind === 'owner' || fact.kind === 'vault' ? [fact.owner] : []))
     expect(owners).toEqual([vault.owner, heirs[0], heirs[2]])
   })
 
-  test('tells shares that a recipient gets without a deposit as fees, at the price of a share', async () => {
+  test('has fees for shares that a recipient gets without a deposit, at the price of a share', async () => {
     const found = feesIn(facts)
     expect(found).toEqual(await expectedFees(recipient))
     expect(found).toHaveLength(2)
@@ -121,12 +121,12 @@ describeOnChain('a vault with new owners, and fees in shares', () => {
     expect(configured).toEqual(await expectedFees(recipient, partner))
   })
 
-  test('tells the value at its high-water mark', async () => {
+  test('has the value at its high-water mark', async () => {
     const marks = facts.flatMap((fact) => (fact.kind === 'mark' ? [fact] : []))
-    const told = marks.map(({ highWaterValueUsd }) => highWaterValueUsd)
-    expect(told[0]).toBeUndefined()
+    const highWaterValues = marks.map(({ highWaterValueUsd }) => highWaterValueUsd)
+    expect(highWaterValues[0]).toBeUndefined()
     const supply = await read<bigint>('totalSupply', await chain.head())
-    expect(Number(told.at(-1))).toBe(inUsd((supply * 1_020_000n) / 10n ** 6n))
+    expect(Number(highWaterValues.at(-1))).toBe(inUsd((supply * 1_020_000n) / 10n ** 6n))
   })
 
   test('serves them', async () => {

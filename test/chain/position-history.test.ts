@@ -6,7 +6,7 @@ import { nftPositions } from '../../src/chain/venues/nft-positions.ts'
 import { Pools } from '../../src/chain/venues/pools.ts'
 import type { StoredPosition } from '../../src/chain/venues/venue.ts'
 import { Venues } from '../../src/chain/venues/venues.ts'
-import { type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
+import { type Intercept, type RpcAnswer, startProxy } from './support/proxy.ts'
 
 const manager = getAddress(`0x${'c3'.repeat(20)}`)
 const stranger: Address = `0x${'5a'.repeat(20)}`
@@ -25,7 +25,7 @@ const stored: StoredPosition = {
   growthCounted: [0n, 0n],
 }
 
-/** A log of the position, with its topics and words of data. */
+/** Returns a log of the position, with its topics and words of data. */
 function logOf(number: number, event: string, topics: readonly Hex[], ...words: readonly bigint[]) {
   return {
     address: manager,
@@ -49,8 +49,8 @@ const logs = [
   logOf(9_000_000, `Decrease${changed}`, [idTopic], 40n, 5n, 2n),
 ]
 
-/** A node of a chain on which there are no other logs, which refuses ranges of more blocks, or with older ones. */
-function nodeOf(maxBlocks: number, refusal: RpcAnswer, oldest = 0): Meddle {
+/** Returns a node with these logs alone, which refuses ranges of more blocks than the maximum, or with older blocks. */
+function nodeOf(maxBlocks: number, refusal: RpcAnswer, oldest = 0): Intercept {
   return ({ method, params }) => {
     if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
     if (method === 'eth_getBlockByNumber') return Promise.resolve({ result: headerOf(params[0] as Hex) })
@@ -73,9 +73,9 @@ const headerOf = (number: Hex): object => ({
   logsBloom: `0x${'0'.repeat(512)}`,
 })
 
-/** Reads the state of the position; with the requests for logs that it took, and the log of the reader. */
-async function read(meddle: Meddle) {
-  const proxy = await startProxy('http://127.0.0.1:9', meddle)
+/** Reads the state of the position; returns it with the requests for logs and the log messages of the reader. */
+async function read(intercept: Intercept) {
+  const proxy = await startProxy('http://127.0.0.1:9', intercept)
   const report = vi.fn()
   const retry = { firstMilliseconds: 1, maxMilliseconds: 2 }
   const options = {
@@ -100,7 +100,7 @@ const progress = 'Reading the logs of positions since their creation'
 const tooWide: RpcAnswer = { error: { code: -32_000, message: 'query exceeds max block range 1000000' } }
 const unknown: RpcAnswer = { error: { code: -32_000, message: 'nope' } }
 
-test('the logs of an old position are read in ranges that double, and its progress is told', async () => {
+test('the logs of an old position are read in ranges that double, with progress messages', async () => {
   const { requests, report } = await read(nodeOf(Infinity, tooWide))
   expect(requests).toBeLessThan(60)
   expect(report).toHaveBeenCalledWith('info', progress, expect.objectContaining({ positions: 1, one: String(id) }))

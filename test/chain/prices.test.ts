@@ -9,7 +9,15 @@ import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, factsOf, linesOf, type Said, type MarkFact } from './support/reading.ts'
+import {
+  applyChain,
+  chainJson,
+  type ChainJson,
+  factsOf,
+  linesOf,
+  type ReaderMessage,
+  type MarkFact,
+} from './support/reading.ts'
 
 const dollars = (amount: number): bigint => BigInt(Math.round(amount * 1e8))
 const twapSeconds = 36
@@ -24,7 +32,7 @@ describeOnChain('prices', () => {
   let usdcFeed: Address
   let deployer: Address
   let alice: Address
-  /** The block after which the feed is too old, and that in which it is told again. */
+  /** The block after which the price feed is too old, and that in which it is updated. */
   let fresh: number
   let renewed: number
 
@@ -35,7 +43,7 @@ describeOnChain('prices', () => {
     ;[deployer, , alice] = chain.accounts as [Address, Address, Address]
     ;[ethFeed, usdcFeed] = [await deployFeed(), await deployFeed()]
     vault = await openVault(chain, protocol, protocol.weth)
-    await chain.block(vault.deposit(alice, weth(10)), tell(ethFeed, 2_000), tell(usdcFeed, 0.97))
+    await chain.block(vault.deposit(alice, weth(10)), setPrice(ethFeed, 2_000), setPrice(usdcFeed, 0.97))
     fresh = await chain.head()
     await chain.block(
       callOf(deployer, protocol.ethPool, artifacts.pool.abi, 'increaseObservationCardinalityNext', [50]),
@@ -45,14 +53,15 @@ describeOnChain('prices', () => {
       await chain.block(protocol.swap(protocol.weth, protocol.usdc, weth(amount / 7_000)))
     }
     await chain.mine(14)
-    await chain.block(tell(ethFeed, 2_001), tell(usdcFeed, 0.98))
+    await chain.block(setPrice(ethFeed, 2_001), setPrice(usdcFeed, 0.98))
     renewed = await chain.head()
     await chain.mine(14)
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
   const deployFeed = (): Promise<Address> => chain.deploy(deployer, artifacts.creationOf(artifacts.feed, 8))
-  const tell = (feed: Address, amount: number) => callOf(deployer, feed, artifacts.feed.abi, 'set', [dollars(amount)])
+  const setPrice = (feed: Address, amount: number) =>
+    callOf(deployer, feed, artifacts.feed.abi, 'set', [dollars(amount)])
   const fileOf = (prices: Record<string, unknown>): ChainJson => {
     const json = chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], {
       markEveryBlocks: 2,
@@ -93,9 +102,9 @@ describeOnChain('prices', () => {
     expect(new Set(marks.map(({ prices }) => prices['WETH'])).size).toBeGreaterThan(3)
   })
 
-  test('are those of a feed, and marks wait where it is too old', async () => {
-    const said: Said[] = []
-    const lines = await linesOf(fileOf({ WETH: { feed: ethFeed, maxAgeSeconds } }), said)
+  test('are those of a price feed, and marks wait where it is too old', async () => {
+    const messages: ReaderMessage[] = []
+    const lines = await linesOf(fileOf({ WETH: { feed: ethFeed, maxAgeSeconds } }), messages)
     const marks = marksIn(lines.map((line) => JSON.parse(line) as FactInput))
     const first = marks.filter(({ prices }) => prices['WETH'] === '2000')
     const second = marks.filter(({ prices }) => prices['WETH'] === '2001')
@@ -103,7 +112,7 @@ describeOnChain('prices', () => {
     expect(Math.max(...(await blocksOf(first)))).toBeLessThanOrEqual(fresh + maxAgeSeconds / 12)
     expect(Math.min(...(await blocksOf(second)))).toBeGreaterThanOrEqual(renewed)
     expect(first[0]?.valueUsd).toBe('20000')
-    expect(said.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+    expect(messages.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
       expect.stringMatching(
         `^Marks wait for a price: WETH has no price at block \\d+: the feed ${ethFeed} is \\d+ s old, and 100 s at most may be$`,
       ),
@@ -133,8 +142,8 @@ describeOnChain('prices', () => {
     const all = marksIn(await factsOf(fileOf({}))).filter(({ valueUsd }) => valueUsd !== '0')
     const blocks = await blocksOf(all)
     const differences = all.map(({ prices }, index) => {
-      const told = (blocks[index] as number) < renewed ? 2_000 : 2_001
-      return Math.abs(Number(prices['WETH']) / told - 1) * 100
+      const expectedUsd = (blocks[index] as number) < renewed ? 2_000 : 2_001
+      return Math.abs(Number(prices['WETH']) / expectedUsd - 1) * 100
     })
     const [maxDifferencePercent] = differences.toSorted((a, b) => a - b).slice(differences.length / 3) as [number]
     const price = { source, second, maxDifferencePercent: maxDifferencePercent + 0.000_001 }
@@ -145,16 +154,16 @@ describeOnChain('prices', () => {
     expect(near.length).toBeLessThan(all.length)
   })
 
-  test('that are refused where capital comes or goes count as in an earlier block, and the mark waits', async () => {
-    const said: Said[] = []
+  test('that are refused at a flow are replaced by those of an earlier block, and the mark waits', async () => {
+    const messages: ReaderMessage[] = []
     const stale = fileOf({ WETH: { feed: ethFeed, maxAgeSeconds } })
     await chain.block(vault.deposit(alice, weth(1)))
-    const [deposited, told] = [await chain.head(), await linesOf(stale)]
+    const [deposited, linesBefore] = [await chain.head(), await linesOf(stale)]
     await chain.block(vault.withdraw(alice, weth(3)))
     const withdrawn = await chain.head()
-    await chain.block(tell(ethFeed, 2_500))
+    await chain.block(setPrice(ethFeed, 2_500))
     await chain.mine(8)
-    const lines = await linesOf(stale, said)
+    const lines = await linesOf(stale, messages)
     const facts = lines.map((line) => JSON.parse(line) as FactInput)
     const flows = facts.filter((fact) => fact.kind === 'event' && fact.block >= deposited)
     // The price is refused at its own block, and was 2001 when it was not.
@@ -165,19 +174,19 @@ describeOnChain('prices', () => {
     const marks = marksIn(facts)
     const blocks = await blocksOf(marks)
     expect(blocks.filter((block) => block >= deposited && block <= withdrawn)).toEqual([])
-    // The next one whose price is not refused is told.
+    // The next mark whose price is not refused is a fact.
     const first = withdrawn + 1 + ((withdrawn + 1) % 2)
     expect(marks[blocks.indexOf(first)]?.valueUsd).toBe('20000')
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
-    expect(said.map(({ message }) => message)).toContainEqual(
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
+    expect(messages.map(({ message }) => message)).toContainEqual(
       expect.stringMatching(
         /^Capital and fees are valued at an earlier price: WETH has no price at block \d+: the feed/,
       ),
     )
-    expect(lines.slice(0, told.length)).toEqual(told)
+    expect(lines.slice(0, linesBefore.length)).toEqual(linesBefore)
   })
 
-  test('from another source count where a refused one has made the mark wait, and leave the events of its second', async () => {
+  test('from another source count where a refused one has delayed the mark, and do not change the events of its second', async () => {
     await chain.mine(12)
     await chain.block(vault.deposit(alice, weth(2)))
     const deposited = await chain.head()
@@ -200,19 +209,19 @@ describeOnChain('prices', () => {
     expect(valueUsd).not.toBe('25000')
   })
 
-  test('that were never given where capital comes set the vault aside', async () => {
-    const said: Said[] = []
+  test('that never existed at a deposit set the vault aside', async () => {
+    const messages: ReaderMessage[] = []
     const second = { feed: ethFeed, maxAgeSeconds: 31_536_000 }
     const price = { source: { pools: [protocol.ethPool] }, second, maxDifferencePercent: 0.000_001 }
-    await linesOf(fileOf({ WETH: price }), said).catch(() => undefined)
-    expect(said.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+    await linesOf(fileOf({ WETH: price }), messages).catch(() => undefined)
+    expect(messages.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
       expect.stringMatching(
         /^A vault is set aside: WETH has no price at block \d+: \S+ differs by .+ % at most may, as in earlier blocks$/,
       ),
     ])
   })
 
-  test('are refused in the file where they say too little', () => {
+  test('are refused in the file where they are incomplete', () => {
     const problemsOf = (price: unknown): string => {
       try {
         readChainConfig('chain.json', JSON.stringify(fileOf({ WETH: price })))

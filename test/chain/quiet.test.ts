@@ -64,8 +64,8 @@ describeOnChain('feeds that bring no facts', () => {
     const [, port = ''] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
     return {
       gateway,
-      get: (asked, etag) =>
-        fetch(`http://127.0.0.1:${port}${asked}`, { headers: etag === undefined ? {} : { 'if-none-match': etag } }),
+      get: (urlPath, etag) =>
+        fetch(`http://127.0.0.1:${port}${urlPath}`, { headers: etag === undefined ? {} : { 'if-none-match': etag } }),
     }
   }
 
@@ -77,7 +77,7 @@ describeOnChain('feeds that bring no facts', () => {
     return ((await (await get(`/graphql?query=${query}`)).json()) as { data: { _meta: Meta } }).data._meta
   }
 
-  /** The newest block that is final and has a final successor. */
+  /** Returns the newest block with a final successor. */
   async function newestRead() {
     const { number, hash, timestamp } = await chain.client.getBlock({
       blockNumber: BigInt((await chain.head()) - finality - 1),
@@ -101,7 +101,7 @@ describeOnChain('feeds that bring no facts', () => {
     return meta
   }
 
-  test('tell up to when they were read, while the data stay as they are', async () => {
+  test('report the time up to which they were read, while the data are unchanged', async () => {
     const { gateway, get } = await serving()
     const before = await readUpTo(get)
     const [ofFile, ofChain] = before.feeds
@@ -132,7 +132,7 @@ describeOnChain('feeds that bring no facts', () => {
     await gateway.ended
   })
 
-  test('tell it after a restart too', async () => {
+  test('report it after a restart, too', async () => {
     const block = await newestRead()
     const { get } = await serving()
     const { feeds } = await metaOf(get)

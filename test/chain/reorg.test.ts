@@ -29,11 +29,11 @@ import { applyChain, chainJson, type ChainJson, optionsOf } from './support/read
 import { transferData, transferOf } from './support/strays.ts'
 import { deployV4, type PoolKey, type V4, v4CallsOf } from './support/v4.ts'
 
-/** CHAIN_SEEDS=20 is the full size: so many seeds of each kind of vault. */
+/** Number of seeds of each kind of vault; CHAIN_SEEDS=20 is the full size. */
 const isFullSize = process.env['CHAIN_SEEDS'] !== undefined
 const seeds = Array.from({ length: Number(process.env['CHAIN_SEEDS'] ?? 2) }, (_, index) => index + 1)
 const rounds = 30
-/** A scenario goes on for as long as it has few rows, no kill, or nothing of the adapter in question. */
+/** A scenario continues until it has enough rows, a kill, and logs of the adapter under test. */
 const maxRounds = 120
 const finality = 4
 
@@ -64,13 +64,13 @@ describeOnChain('a chain that is reorganised', () => {
       ...more,
     })
 
-  /** Takes the newest blocks back, and puts empty ones there. */
+  /** Replaces the newest blocks by empty ones. */
   async function reorganise(depth: number): Promise<void> {
     await chain.request({ method: 'anvil_reorg', params: [depth, []] })
     await chain.request({ method: 'anvil_dropAllTransactions' })
   }
 
-  /** A vault of two tokens with positions in a pool itself, which it moves as others trade. */
+  /** Opens a vault of two tokens with positions directly in a pool, which it moves between trades. */
   async function openShares(kind: artifacts.Artifact, own: OwnTopics, ...more: Address[]): Promise<Subject> {
     const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
     const vault = await openShareVault(chain, protocol, kind, ...more)
@@ -98,7 +98,7 @@ describeOnChain('a chain that is reorganised', () => {
     return { ...vault, own: flowsOf(vault), chance: (random) => chance(vault, random) }
   }
 
-  /** A vault that pays fees by new shares. */
+  /** Opens a vault that pays fees in new shares. */
   async function openFees(): Promise<Subject> {
     const recipient = chain.accounts[5] as Address
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.feeVault, recipient)
@@ -107,7 +107,7 @@ describeOnChain('a chain that is reorganised', () => {
     return { ...vault, own, chance: (random) => (random() < 0.3 ? accrue(random) : chance(vault, random)) }
   }
 
-  /** A vault of Beefy, whose strategy moves its positions at each flow and harvest. */
+  /** Opens a vault of Beefy, whose strategy moves its positions at each flow and harvest. */
   async function openClm(): Promise<Subject> {
     const [deployer, owner, alice, bob] = chain.accounts as [Address, Address, Address, Address]
     const { ethPool, usdc: one, weth: other } = protocol
@@ -143,7 +143,7 @@ describeOnChain('a chain that is reorganised', () => {
     }
   }
 
-  /** A vault that stakes and takes back a position of Slipstream, as others trade. */
+  /** Opens a vault that stakes and unstakes a position of Slipstream between trades. */
   async function openStaked(): Promise<Subject> {
     const vault = await openVault(chain, protocol, protocol.usdc)
     slipstream ??= await deploySlipstream(chain, protocol, protocol.wbtc)
@@ -173,7 +173,7 @@ describeOnChain('a chain that is reorganised', () => {
     }
   }
 
-  /** A vault whose deposits are requested before they are made. */
+  /** Opens a vault with requested deposits. */
   async function openRequests(): Promise<Subject> {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
     const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
@@ -196,7 +196,7 @@ describeOnChain('a chain that is reorganised', () => {
     }
   }
 
-  /** A vault with positions as NFTs of Uniswap, which it makes, changes, sends away and burns. */
+  /** Opens a vault with positions as NFTs of Uniswap, which it mints, changes, transfers and burns. */
   async function openNfts(): Promise<Subject> {
     const vault = await openVault(chain, protocol, protocol.usdc)
     const [stranger, , alice] = chain.accounts as [Address, Address, Address]
@@ -226,7 +226,7 @@ describeOnChain('a chain that is reorganised', () => {
     }
   }
 
-  /** A vault with a position of PancakeSwap v3. */
+  /** Opens a vault with a position of PancakeSwap v3. */
   async function openPancake(): Promise<Subject> {
     const vault = await openVault(chain, protocol, protocol.usdc)
     pancake ??= await deployPancake(chain, protocol)
@@ -254,7 +254,7 @@ describeOnChain('a chain that is reorganised', () => {
     }
   }
 
-  /** A vault with positions of Uniswap v4, which it makes, changes, sends away and burns. */
+  /** Opens a vault with positions of Uniswap v4, which it mints, changes, transfers and burns. */
   async function openV4(): Promise<Subject> {
     const vault = await openVault(chain, protocol, protocol.usdc)
     if (v4 === undefined) {
@@ -301,7 +301,7 @@ describeOnChain('a chain that is reorganised', () => {
       functionName: 'totalSupply',
     })) as bigint) + 1n
 
-  /** Something that may happen to a vault. Some of it fails, such as pausing twice, and leaves no log. */
+  /** Returns a random operation on a vault. Some fail, such as pausing twice, and leave no log. */
   function chance(vault: Operator, random: () => number): Call {
     const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
     const depositor = random() < 0.5 ? alice : bob
@@ -316,7 +316,7 @@ describeOnChain('a chain that is reorganised', () => {
     await chain.mine()
   }
 
-  /** The rows that the canonical chain's own logs say there are, newest first. */
+  /** Returns the ledger rows that follow from the logs of the canonical chain, newest first. */
   async function canonicalRows({ address, firstBlock }: Place, last: number) {
     const logs = await chain.client.getLogs({ address, fromBlock: BigInt(firstBlock), toBlock: BigInt(last) })
     return logs
@@ -344,7 +344,7 @@ describeOnChain('a chain that is reorganised', () => {
       .map(({ txHash, logIndex, block, type }) => ({ txHash, logIndex, block, type }))
   }
 
-  /** A node before the real one that sometimes gives no answer, nothing, an error, or no contract; as in a chain.json. */
+  /** Starts a proxy with random faults: no response, null, an error, or no contract; returns it as in a chain.json. */
   async function startErringNode(random: () => number) {
     const proxy = await startProxy(chain.url, (_, pass) => {
       const chance = random()
@@ -371,7 +371,7 @@ describeOnChain('a chain that is reorganised', () => {
     ['PancakeSwap v3', openPancake],
     ['Uniswap v4', openV4],
   ] as const
-  // In CI each kind has one seed, of which ERC-4626 has all.
+  // In CI each kind has one seed, except for ERC-4626, which has all.
   const subjects = kinds.flatMap(([kind, open], index) =>
     seeds
       .filter((seed) => isFullSize || index === 0 || seed === 1 + (index % seeds.length))
@@ -395,7 +395,7 @@ describeOnChain('a chain that is reorganised', () => {
         (await canonicalRows(vault, await chain.head())).length > 2
       for (let round = 0; round < rounds || (round < maxRounds && !(await isRich())); round++) {
         await mineSome(vault, random)
-        // The depositors' means came in the blocks after the first one.
+        // The depositors were funded in the blocks after the first one.
         const since = (await chain.head()) - begun
         if (random() < 0.35) await reorganise(Math.min(since, Math.ceil(random() * finality)))
         if (random() > 0.3) continue
@@ -429,9 +429,9 @@ describeOnChain('a chain that is reorganised', () => {
     for (let round = 0; round < 8; round++) await mineSome(vault, random)
     const reader = await startReader(database, json)
     // The final block waits for the next one.
-    const told = await canonicalRows(vault, (await chain.head()) - finality - 1)
-    expect(told.length).toBeGreaterThan(1)
-    await vi.waitFor(async () => expect(await ledgerOf(database, vault)).toEqual(told), {
+    const expectedRows = await canonicalRows(vault, (await chain.head()) - finality - 1)
+    expect(expectedRows.length).toBeGreaterThan(1)
+    await vi.waitFor(async () => expect(await ledgerOf(database, vault)).toEqual(expectedRows), {
       timeout: patienceMilliseconds / 2,
       interval: 50,
     })
@@ -441,7 +441,7 @@ describeOnChain('a chain that is reorganised', () => {
     await expect(applyChain(database, json)).rejects.toThrow(
       /^The chain was reorganised deeper than its finality: block \d+ was read as 0x/,
     )
-    expect(await ledgerOf(database, vault)).toEqual(told)
+    expect(await ledgerOf(database, vault)).toEqual(expectedRows)
   })
 
   test('is read up to the block that its node calls final', async () => {
@@ -473,15 +473,15 @@ const types = new Map(
   ).map(([signature, type]) => [toEventSelector(signature) as string, type]),
 )
 
-/** The rows whose logs are compared; the others are by the comparison with one run. */
+/** Types of the rows whose logs are compared; the others are covered by the comparison with one run. */
 const compared: ReadonlySet<string> = new Set(types.values())
 
 type Place = Pick<Operator, 'address' | 'firstBlock'>
 
 interface Subject extends Place {
-  /** Something that may happen to it. */
+  /** Returns a random operation on it. */
   readonly chance: (random: () => number) => Call
-  /** Logs that only the adapter in question reads: the scenario has some. */
+  /** Logs that only the adapter under test reads: the scenario has some. */
   readonly own: OwnLogs
 }
 
@@ -522,10 +522,10 @@ interface Reader {
 
 const proxies: Awaited<ReturnType<typeof startProxy>>[] = []
 
-/** Those that a test leaves running are killed after it. */
+/** Running readers, which are killed after a test. */
 const readers: Reader[] = []
 
-/** A reader that follows the chain until it is killed, and loses uncommitted work. */
+/** Starts a reader that follows the chain until it is killed, which loses uncommitted work. */
 async function startReader(database: TestDatabase, json: ChainJson): Promise<Reader> {
   const stopping = new AbortController()
   const mortal: Database = {

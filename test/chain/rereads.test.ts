@@ -18,13 +18,13 @@ async function faultsOf(read: typeof readSeconds): Promise<unknown[]> {
   return faults
 }
 
-/** Reads blocks without facts, of which each contradicts the logs so many times. */
+/** Returns a reader of blocks without facts, each of which contradicts the logs a number of times. */
 function contradicting(times: number, blocks: number): typeof readSeconds {
-  const told = new Map<number, number>()
+  const counts = new Map<number, number>()
   return async function* ({ onRead }) {
     for (let block = 1; block <= blocks; block++) {
-      const count = told.get(block) ?? 0
-      told.set(block, count + 1)
+      const count = counts.get(block) ?? 0
+      counts.set(block, count + 1)
       yield* await Promise.resolve<SecondFacts[]>([])
       if (count < times) throw new Contradiction('a log is missing', vault.address)
       onRead?.(block)
@@ -32,28 +32,28 @@ function contradicting(times: number, blocks: number): typeof readSeconds {
   }
 }
 
-test('a quiet vault is read on however often a contradiction in it heals', async () => {
+test('a vault without facts is read for any number of contradictions that are resolved', async () => {
   expect(await faultsOf(contradicting(1, 8))).toEqual([])
 }, 60_000)
 
-test('a vault is set aside where one does not heal', async () => {
+test('a vault is set aside where a contradiction persists', async () => {
   expect(await faultsOf(contradicting(7, 1))).toHaveLength(1)
 }, 60_000)
 
-test('blocks and logs that were kept are asked for again where a contradiction makes the chain be read again', async () => {
+test('cached blocks and logs are requested again where a contradiction causes the chain to be read again', async () => {
   const header: Header = { number: 1, hash: '0xab', parentHash: '0x', ts: 1, logsBloom: '0x' }
-  let asked = 0
+  let requests = 0
   const read: typeof readSeconds = async function* () {
     const { newest } = rpc
     const count = <Value>(value: Value) => {
-      asked++
+      requests++
       return Promise.resolve(value)
     }
     await newest.headerAt(1, () => count(header))
     await newest.logsAt(header, 'filter', () => count([]))
     yield* await Promise.resolve<SecondFacts[]>([])
-    if (asked === 2) throw new Contradiction('a log is missing', vault.address)
+    if (requests === 2) throw new Contradiction('a log is missing', vault.address)
   }
   expect(await faultsOf(read)).toEqual([])
-  expect(asked).toBe(4)
+  expect(requests).toBe(4)
 }, 60_000)

@@ -17,7 +17,7 @@ import {
   linesAfter,
   linesOf,
   positionsOf,
-  type Said,
+  type ReaderMessage,
 } from './support/reading.ts'
 
 describeOnChain('a vault with an odd history', () => {
@@ -29,7 +29,7 @@ describeOnChain('a vault with an odd history', () => {
   let alice: Address
   /** Planted by the vault; minted to it by another account; in an unknown token. */
   const own = 3n
-  const given = 4n
+  const received = 4n
   const junk = 5n
   /** Transferred to it and kept: contracts list it at another index after an earlier one was burned. */
   const kept = 6n
@@ -55,7 +55,7 @@ describeOnChain('a vault with an odd history', () => {
     await chain.block(vault.deposit(alice, usdc(20_000)))
     const swap = protocol.swapData(vault.address, protocol.usdc, protocol.weth, usdc(9_000))
     await chain.block(vault.run([router, swap], [manager, position(vault.address, -887_270, 887_270)]))
-    // Freed liquidity stays uncollected while blocks go by.
+    // Withdrawn liquidity stays uncollected for some blocks.
     await chain.block(vault.run([manager, protocol.decreaseData(own, 10n ** 13n)]))
     await chain.block(protocol.swap(protocol.usdc, protocol.weth, usdc(50_000)))
     await chain.mine(12)
@@ -67,7 +67,7 @@ describeOnChain('a vault with an odd history', () => {
     await chain.mine(12)
   }
 
-  /** Three blocks of one second, with something in each of them: the node's clock goes on, and may pass to the next. */
+  /** Mines three blocks of one second, each with an operation: the node's clock may advance, so that attempts are repeated. */
   async function severalInOneSecond(): Promise<void> {
     for (let attempt = 1; attempt <= 5; attempt++) {
       for (const amount of [1, 2, 3]) {
@@ -83,11 +83,11 @@ describeOnChain('a vault with an odd history', () => {
     throw new Error('no three blocks were of one second')
   }
 
-  /** Positions from others: one with liquidity already, one in a junk token. */
+  /** Receives positions of other accounts: one with liquidity, one in an unknown token. */
   async function receive(): Promise<void> {
     const { manager } = protocol
     await chain.block({ from: deployer, to: manager, data: position(deployer, -100_000, 300_000) })
-    const transfer = [deployer, vault.address, given] as const
+    const transfer = [deployer, vault.address, received] as const
     await chain.block(callOf(deployer, manager, artifacts.manager.abi, 'transferFrom', transfer))
     const token: TestToken = {
       address: await chain.deploy(deployer, artifacts.creationOf(artifacts.token, 'JUNK', 18)),
@@ -115,10 +115,10 @@ describeOnChain('a vault with an odd history', () => {
     await chain.block({ from: deployer, to: manager, data: position(vault.address, -200_000, 400_000) })
   }
 
-  /** Takes the first two positions out and burns them, each in one transaction. */
+  /** Withdraws and burns the first two positions, each in one transaction. */
   async function leave(): Promise<void> {
     const observer = observe(chain, protocol)
-    for (const id of [own, given]) {
+    for (const id of [own, received]) {
       const { liquidity } = await observer.positionAt(vault.address, { id }, await chain.head())
       await chain.block(vault.run(...protocol.burnCalls(id, liquidity, vault.address)))
       await chain.mine(12)
@@ -149,10 +149,10 @@ describeOnChain('a vault with an odd history', () => {
     expect(facts.slice(at - 3, at)).toEqual(three)
   })
 
-  test('holds what was transferred to it, but nothing in unknown tokens', async () => {
+  test('holds transferred positions, but none in unknown tokens', async () => {
     const facts = await factsOf(json)
     const ids = new Set(marksOf(facts).flatMap(({ positions }) => positions.map(({ id }) => id)))
-    expect([...ids]).toEqual([own, given, kept].map(String))
+    expect([...ids]).toEqual([own, received, kept].map(String))
     expect(JSON.stringify(facts)).not.toContain(`"positionId":"${junk}"`)
     expect(ofType(facts, 'plant')).toHaveLength(2)
     const last = marksOf(facts).at(-1)
@@ -183,10 +183,10 @@ describeOnChain('a vault with an odd history', () => {
       protocol,
       [vault, other].map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
-    const said: Said[] = []
-    const { applied, skipped, rejected } = await applyChain(database, both, said)
+    const messages: ReaderMessage[] = []
+    const { applied, skipped, rejected } = await applyChain(database, both, messages)
     const message = 'The database has facts of vaults already: older ones of the chain are skipped'
-    expect(said).toContainEqual({ level: 'info', message, facts: { vaults: [vault.address] } })
+    expect(messages).toContainEqual({ level: 'info', message, facts: { vaults: [vault.address] } })
     expect({ applied, skipped, rejected }).toMatchObject({
       applied: { vault: 1, event: 1 },
       skipped: { strategy: 1, vault: 1 },

@@ -7,7 +7,7 @@ import * as artifacts from './support/artifacts.ts'
 import { inOneSecond, maxAttempts } from './support/one-second.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, type ChainJson, linesOf, type ReaderMessage } from './support/reading.ts'
 import { openStrays, transferOf } from './support/strays.ts'
 import { deployV4, v4CallsOf } from './support/v4.ts'
 
@@ -27,7 +27,7 @@ describeOnChain('vaults that change in several blocks of one second', () => {
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  /** The values by the marks of a vault, by their times, of blocks that are read one by one and in ranges. */
+  /** Returns the values of a vault's marks by time, from blocks that are read one by one and in ranges. */
   async function valuesOf(
     { address, firstBlock }: Operator,
     more: ChainJson = {},
@@ -36,9 +36,9 @@ describeOnChain('vaults that change in several blocks of one second', () => {
     const values: ReadonlyMap<number, string>[] = []
     for (const blocks of [4, 80]) {
       await chain.mine(blocks)
-      const said: Said[] = []
-      const facts = (await linesOf(json, said)).map((line) => JSON.parse(line) as FactInput)
-      expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+      const messages: ReaderMessage[] = []
+      const facts = (await linesOf(json, messages)).map((line) => JSON.parse(line) as FactInput)
+      expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
       const marks = facts.flatMap((fact) => (fact.kind === 'mark' ? [[fact.ts, fact.valueUsd] as const] : []))
       values.push(new Map(marks))
     }
@@ -47,7 +47,7 @@ describeOnChain('vaults that change in several blocks of one second', () => {
     return singly
   }
 
-  test('are marked with the positions that they hold after the last one, such as one of a stranger', async () => {
+  test('are marked with the positions that they hold after the last one, such as one of another account', async () => {
     const strays = await openStrays(chain, protocol)
     const vault = await openVault(chain, protocol, protocol.usdc)
     const time = await inOneSecond(chain, [vault.deposit(alice, usdc(10))], [strays.mintTo(vault.address)])
@@ -87,9 +87,9 @@ describeOnChain('vaults that change in several blocks of one second', () => {
     const older: bigint[] = []
     for (let made = 0; made < maxAttempts; made++) {
       const [receipt] = await chain.block(mint)
-      const told =
+      const decoded =
         receipt && logsOf(receipt, stranger, protocol.manager).find(({ name }) => name === 'IncreaseLiquidity')
-      older.push(told?.args['tokenId'] as bigint)
+      older.push(decoded?.args['tokenId'] as bigint)
     }
     const newest = older.at(-1) as bigint
     const time = await inOneSecond(

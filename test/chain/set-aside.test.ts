@@ -21,8 +21,8 @@ import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, type TestToken } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
-import { applyChain, chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
+import { applyChain, chainJson, type ChainJson, linesOf, optionsOf, type ReaderMessage } from './support/reading.ts'
 
 /** PUSH0, PUSH0, REVERT. */
 const reverting = '0x5f5ffd'
@@ -31,19 +31,19 @@ describeOnChain('vaults of which some do not fit', () => {
   let chain: TestChain
   let protocol: Protocol
   let alice: Address
-  /** Fits, all the time. */
+  /** A valid vault. */
   let good: Operator
-  /** Its asset is not in the file. */
+  /** A vault whose asset is not in the file. */
   let foreign: Operator
   let other: TestToken
-  /** Names other owners of what it holds, once it holds something. */
+  /** A vault whose positions have other owners, once it holds some. */
   let lending: Operator
-  /** Its asset's pool vanishes in the middle. */
+  /** A vault whose asset's pool loses its code in the middle. */
   let unpriced: Operator
   let lost: TestToken
-  /** Makes it one that the file has. */
+  /** Changes its asset to one of the file. */
   let stable: readonly object[]
-  /** The pool that vanishes, and another one that stays. */
+  /** The pool that loses its code, and another one that keeps it. */
   let pools: readonly [Address, Address]
 
   beforeAll(async () => {
@@ -97,20 +97,22 @@ describeOnChain('vaults of which some do not fit', () => {
     return { ...json, tokens: [...tokens, { address: lost.address, symbol: 'LOST', price: [pool] }, ...more] }
   }
 
-  async function read(json: ChainJson): Promise<{ lines: string[]; said: Said[]; aside: readonly SetAsideVault[] }> {
-    const [lines, said]: [string[], Said[]] = [[], []]
+  async function read(
+    json: ChainJson,
+  ): Promise<{ lines: string[]; messages: ReaderMessage[]; aside: readonly SetAsideVault[] }> {
+    const [lines, messages]: [string[], ReaderMessage[]] = [[], []]
     let aside: readonly SetAsideVault[] = []
     const onSetAside = (vaults: readonly SetAsideVault[]): void => void (aside = vaults)
-    for await (const facts of chainFeed({ ...optionsOf(json, { said }), onSetAside }, null).facts) {
+    for await (const facts of chainFeed({ ...optionsOf(json, { messages }), onSetAside }, null).facts) {
       lines.push(...facts.map((fact) => JSON.stringify(fact)))
     }
-    return { lines, said, aside }
+    return { lines, messages, aside }
   }
 
   const without = (lines: readonly string[], ...vaults: readonly Operator[]): string[] =>
     lines.filter((line) => vaults.every(({ address }) => !line.includes(`"vault":"${address}"`)))
 
-  /** The rows of a database, without what tells which prices a mark had. */
+  /** Returns the rows of a database, without the prices of marks. */
   async function rowsOf(database: Database) {
     return JSON.parse(
       JSON.stringify(await dumpReadModel(database)).replaceAll(/digest\\": \\"[^"]*"/g, 'digest'),
@@ -124,7 +126,7 @@ describeOnChain('vaults of which some do not fit', () => {
 
   test('are set aside with their reasons, and the others read as without them', async () => {
     const json = fileOf([foreign, good, lending, unpriced])
-    const { lines, said, aside } = await read(json)
+    const { lines, messages, aside } = await read(json)
     expect(without(lines, lending, unpriced)).toEqual(await linesOf(fileOf([good])))
     const { firstBlock } = foreign
     expect(aside.map(({ address, reason }) => [address, reason.replace(/at block \d+/, 'at block …')])).toEqual([
@@ -133,7 +135,7 @@ describeOnChain('vaults of which some do not fit', () => {
       [unpriced.address, expect.stringMatching(/^LOST has no price at block …: /)],
     ])
     expect(aside[0]?.block).toBe(firstBlock)
-    const errors = said.filter(({ level }) => level === 'error').map(({ message }) => message)
+    const errors = messages.filter(({ level }) => level === 'error').map(({ message }) => message)
     expect(errors).toEqual(aside.map(({ reason }) => `A vault is set aside: ${reason}`))
     // Their facts of earlier seconds stay.
     expect(lines.filter((line) => line.includes(unpriced.address) && line.includes('"deposit"'))).toHaveLength(2)
@@ -189,39 +191,39 @@ describeOnChain('vaults of which some do not fit', () => {
 
   test('leave a feed that follows the chain running where none is left', async () => {
     const stopping = new AbortController()
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     let ends = 0
-    const feed = chainFeed(optionsOf(fileOf([foreign]), { once: false, signal: stopping.signal, said }), null)
+    const feed = chainFeed(optionsOf(fileOf([foreign]), { once: false, signal: stopping.signal, messages }), null)
     feed.onEnd(({ block }) => {
       expect(block.number).toBeGreaterThan(foreign.firstBlock)
       if (++ends === 3) stopping.abort()
       return Promise.resolve()
     })
     for await (const facts of feed.facts) expect(facts).toEqual([expect.objectContaining({ kind: 'strategy' })])
-    expect(said.map(({ message }) => message)).toContain(
+    expect(messages.map(({ message }) => message)).toContain(
       'None of the vaults can be read: mend the file and start again',
     )
   })
 
-  test('are set aside alone where a pool of their price never answers', async () => {
+  test('are set aside alone where a pool of their price never responds', async () => {
     const nobody: Address = `0x${'7'.repeat(40)}`
     const json = fileOf([good, unpriced], nobody)
-    const { lines, said, aside } = await read(json)
+    const { lines, messages, aside } = await read(json)
     expect(aside.map(({ address }) => address)).toEqual([unpriced.address])
     expect(without(lines, unpriced)).toEqual(await linesOf(fileOf([good], nobody)))
-    expect(said.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+    expect(messages.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
       `A token has no price: tokens[3].price names ${nobody}, which is no pool. Vaults that acquire it are set aside until it has one`,
     ])
   })
 
-  test('are read from where they stood once they are mended in the file, and the others go on', async () => {
+  test('are read from their position once they are corrected in the file, and the others continue', async () => {
     const database = await emptyDatabase()
     await applyChain(database, fileOf([good, foreign, unpriced]))
     const mended = fileOf([good, foreign, unpriced], pools[1], stable)
-    const said: Said[] = []
-    const { applied, rejected } = await applyChain(database, mended, said)
+    const messages: ReaderMessage[] = []
+    const { applied, rejected } = await applyChain(database, mended, messages)
     expect({ ...applied, mark: 0, rejected }).toEqual({ vault: 1, event: 4, mark: 0, rejected: {} })
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
     expect((await applyChain(database, mended)).applied).toEqual({})
     const ledger = await ledgerOf(database)
     const late = await emptyDatabase()
@@ -230,7 +232,7 @@ describeOnChain('vaults of which some do not fit', () => {
     expect(ledger).toHaveLength(9)
   })
 
-  test('are read on when the fault was one of a node, from the position that has them behind', async () => {
+  test('are read on where the fault was one of a node, from their stored position', async () => {
     const head = await chain.head()
     const hashes = new Map<unknown, number>()
     for (let number = good.firstBlock; number <= head; number++) {
@@ -245,10 +247,10 @@ describeOnChain('vaults of which some do not fit', () => {
     await emptyDatabase()
     const isLiedAbout = (hash: unknown): boolean => (hashes.get(hash) ?? head) >= head - 14
     const lying = await startProxy(chain.url, lyingAt(isLiedAbout, foreign.address))
-    const said: Said[] = []
-    await applyChain(database, { ...json, rpc: [{ url: lying.url, requestsPerSecond: 10_000 }] }, said)
+    const messages: ReaderMessage[] = []
+    await applyChain(database, { ...json, rpc: [{ url: lying.url, requestsPerSecond: 10_000 }] }, messages)
     await lying.close()
-    expect(said.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+    expect(messages.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
       expect.stringMatching(
         new RegExp(`^A vault is set aside: ${foreign.address} doesn't answer asset\\(\\) at block`),
       ),
@@ -264,13 +266,13 @@ describeOnChain('vaults of which some do not fit', () => {
   })
 })
 
-/** A node that reverts a vault's asset() at some blocks. */
-function lyingAt(isLiedAbout: (hash: unknown) => boolean, vault: Address): Meddle {
+/** Returns a node that reverts a vault's asset() at some blocks. */
+function lyingAt(isLiedAbout: (hash: unknown) => boolean, vault: Address): Intercept {
   return async (request, pass) => {
     const answer = await pass()
     const [call, at] = request.params as [{ to: Hex; data: Hex } | undefined, { blockHash?: unknown } | undefined]
     if (request.method !== 'eth_call' || !isLiedAbout(at?.blockHash) || !('result' in answer)) return answer
-    // What fails beside other calls is asked again alone.
+    // A call that fails within a multicall is repeated alone.
     if (call?.to === vault) return call.data === asset ? { error: { code: 3, message: 'execution reverted' } } : answer
     const isAggregated = call?.data.startsWith(aggregate3) === true
     return isAggregated ? { result: withoutAsset(call.data, answer.result as Hex, vault) } : answer

@@ -41,7 +41,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     return (error as BadChainConfig).problems
   }
 
-  test('is refused where its contracts are not there', async () => {
+  test('is refused where its contracts do not exist', async () => {
     const [none, other] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
     const block = /at block \d+$/
     expect(
@@ -84,7 +84,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     [
       'names what is no vault',
       () => ({ vaults: [{ address: protocol.manager, strategy: 'one', firstBlock: 6 }] }),
-      // Both are asked for at once.
+      // Both are requested at once.
       () => ['owner', 'asset'].map((name) => `${protocol.manager} doesn't answer ${name}() at block 6`),
     ],
     [
@@ -104,7 +104,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     return { vaults: [{ address: vault.address, strategy: 'one', firstBlock: vault.firstBlock + shift }] }
   }
 
-  test('stops the reader where a token does not answer for a balance', async () => {
+  test('stops the reader where a token reverts a call of balanceOf', async () => {
     const { wbtc } = protocol
     const code = (await chain.request({ method: 'eth_getCode', params: [wbtc.address, 'latest'] })) as string
     // PUSH0, PUSH0, REVERT.

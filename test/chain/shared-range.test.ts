@@ -59,7 +59,7 @@ describeOnChain('several positions of a vault in one range', () => {
   let protocol: Protocol
   let vault: Operator
   const ids = [3n, 4n, 5n, 6n]
-  /** Too small to earn anything: the pool counts the fees of the whole range each time that it is changed. */
+  /** Liquidity too small to earn fees: the pool updates the fees of the whole range whenever it is changed. */
   const tiny = 7n
 
   beforeAll(async () => {
@@ -106,7 +106,7 @@ describeOnChain('several positions of a vault in one range', () => {
     await chain.mine(3)
   }
 
-  test('are worth what they would pay out together', async () => {
+  test('are worth what their withdrawal together would pay', async () => {
     const { address, firstBlock } = vault
     const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 1 })
     const observer = observe(chain, protocol)

@@ -12,7 +12,7 @@ import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { chainJson, type ChainJson, linesOf, optionsOf, type TestVault } from './support/reading.ts'
-import { creationOfCode, loggingMint, reverting, sayingItselfBut } from './support/runtime-code.ts'
+import { creationOfCode, loggingMint, reverting, returningItselfExcept } from './support/runtime-code.ts'
 
 /** A vault as a file names it. */
 type NamedVault = TestVault & { readonly pools?: readonly Address[] }
@@ -22,7 +22,7 @@ describeOnChain('vaults that need a contract which does not answer', () => {
   let protocol: Protocol
   let deployer: Address
   let alice: Address
-  /** Fits, all the time. */
+  /** A valid vault. */
   let good: Operator
 
   beforeAll(async () => {
@@ -54,7 +54,7 @@ describeOnChain('vaults that need a contract which does not answer', () => {
     return { lines, positions, aside }
   }
 
-  /** Reads the good vault beside another one, which must not change its facts, from the beginning and from a later block. */
+  /** Reads the valid vault with another one, which must not change its facts, from the beginning and from a later block. */
   async function expectSetAside(odd: NamedVault, beforeSilence: number, silent: Address): Promise<void> {
     await chain.block(good.deposit(alice, usdc(5)))
     await chain.mine(14)
@@ -74,7 +74,7 @@ describeOnChain('vaults that need a contract which does not answer', () => {
     }
   }
 
-  test('are set aside alone where their pool does not tell their positions any more', async () => {
+  test('are set aside alone where their pool no longer responds to calls for their positions', async () => {
     const pool = await protocol.createPool([protocol.weth, weth(1)], [protocol.usdc, usdc(2_000)], 3_000)
     const { address, firstBlock, run } = await openVault(chain, protocol, protocol.usdc)
     const donor = await chain.deploy(deployer, artifacts.creationOf(artifacts.donor))
@@ -96,7 +96,7 @@ describeOnChain('vaults that need a contract which does not answer', () => {
     await expectSetAside(odd, silent, pool)
   })
 
-  test('are set aside alone where a pool logs a position of theirs and does not tell it', async () => {
+  test('are set aside alone where a pool logs a position of theirs and reverts the call for it', async () => {
     const pool = await chain.deploy(deployer, creationOfCode(loggingMint()))
     const { address, firstBlock } = await openVault(chain, protocol, protocol.usdc)
     await chain.mine(12)
@@ -105,14 +105,14 @@ describeOnChain('vaults that need a contract which does not answer', () => {
     await expectSetAside({ address, firstBlock, pools: [pool] }, silent, pool)
   })
 
-  test('are set aside alone where their strategy does not tell its pool', async () => {
-    const address = await chain.deploy(deployer, creationOfCode(sayingItselfBut('asset()', 'pool()')))
+  test('are set aside alone where their strategy reverts the call for its pool', async () => {
+    const address = await chain.deploy(deployer, creationOfCode(returningItselfExcept('asset()', 'pool()')))
     const firstBlock = await chain.head()
     await chain.mine(12)
     await expectSetAside({ address, firstBlock }, firstBlock, address)
   })
 
-  test('leave a block that may have logs of theirs in question', async () => {
+  test('do not complete a block that may have logs of theirs', async () => {
     const { rpc, multicall, venues } = await connectChain(optionsOf(jsonOf(good)), false)
     const header = await rpc.ask((node) => node.block('latest'))
     const id = poolPositionId({ pool: protocol.multicall, owner: good.address, ticks: { lower: 0, upper: 10 } })

@@ -9,7 +9,7 @@ import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type HttpAnswer, type RpcAnswer, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, linesOf, type Said, shortFaultTimes } from './support/reading.ts'
+import { chainJson, type ChainJson, linesOf, type ReaderMessage, shortFaultTimes } from './support/reading.ts'
 
 const gatewayTimeout: HttpAnswer = { status: 504, body: 'upstream request timeout' }
 const tooSlow: RpcAnswer = { error: { code: -32_000, message: 'execution aborted (timeout = 5s)' } }
@@ -36,11 +36,11 @@ describeOnChain('calls that take the nodes too long', () => {
       vaults.map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
 
-  /** Reads from a node that takes too long for some requests, which it knows by the contracts that they call. */
+  /** Reads from a node that exceeds the time limit for requests that call certain contracts. */
   async function readWith(
     isSlow: (called: readonly string[]) => boolean,
     answer: RpcAnswer | HttpAnswer = tooSlow,
-    said: Said[] = [],
+    messages: ReaderMessage[] = [],
     times = shortFaultTimes,
   ): Promise<string[]> {
     const proxy = await startProxy(chain.url, ({ method, params }, pass) => {
@@ -51,7 +51,7 @@ describeOnChain('calls that take the nodes too long', () => {
         : pass()
     })
     try {
-      return await linesOf(jsonOf(proxy.url), said, times)
+      return await linesOf(jsonOf(proxy.url), messages, times)
     } finally {
       await proxy.close()
     }
@@ -68,30 +68,35 @@ describeOnChain('calls that take the nodes too long', () => {
     expect(lines).toEqual(await linesOf(jsonOf(chain.url)))
   })
 
-  test('each are told with the contract that they are of', async () => {
+  test('each are reported with their contract', async () => {
     const [, { address }] = vaults
     await expect(readWith((called) => called.includes(address.toLowerCase()))).rejects.toThrow(
       new RegExp(`it takes too long to answer \\w+\\(\\) of ${address} at block \\d+, and answers other calls there`),
     )
   })
 
-  test('by themselves are waited for where a gateway gives up, and told with their contract', async () => {
+  test('of one contract are waited for where a gateway times out, and reported with the contract', async () => {
     const [, { address }] = vaults
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const times = { ...shortFaultTimes, repeatedAfter: 100 }
     let isSlow = true
-    const lines = readWith((called) => isSlow && called.includes(address.toLowerCase()), gatewayTimeout, said, times)
+    const lines = readWith(
+      (called) => isSlow && called.includes(address.toLowerCase()),
+      gatewayTimeout,
+      messages,
+      times,
+    )
     const { unexplainedReportedAfter, givesUpAfter } = times
     const named = new RegExp(`takes too long to answer \\w+\\(\\) of ${address} at block \\d+`)
-    const levels = () => said.filter(({ facts }) => named.test(String(facts['reason']))).map(({ level }) => level)
+    const levels = () => messages.filter(({ facts }) => named.test(String(facts['reason']))).map(({ level }) => level)
     const release = async (): Promise<void> => {
       await vi.waitFor(() => expect(levels()).toContain('warn'), { timeout: 30_000 })
-      // Longer than errors are borne.
+      // Longer than the time limit of errors.
       await wait(2 * (unexplainedReportedAfter + givesUpAfter))
       isSlow = false
     }
     expect(await Promise.all([lines, release()])).toEqual([await linesOf(jsonOf(chain.url)), undefined])
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
   })
 
   test.each([1, 2])('are made at the next node at once where one hangs, %i in one request', async (number) => {
@@ -111,7 +116,7 @@ describeOnChain('calls that take the nodes too long', () => {
       },
     )
     const block = await rpc.ask((node) => node.block('latest'))
-    // It is the turn of the one that hangs again.
+    // The next request goes to the hanging node again.
     await rpc.ask((node) => node.block('latest'))
     hangs = true
     hanging.takeCounts()
@@ -122,13 +127,13 @@ describeOnChain('calls that take the nodes too long', () => {
     await Promise.all([hanging.close(), healthy.close()])
   })
 
-  test('are not told so of a node that takes too long for all', async () => {
+  test('are not reported for a node that exceeds the time limit for all requests', async () => {
     let calls = 0
     await expect(readWith(() => ++calls > 20)).rejects.toThrow('execution aborted (timeout = 5s)')
   })
 })
 
-/** The contracts that a request to Multicall3 calls. */
+/** Returns the contracts that a request to Multicall3 calls. */
 function targetsOf(data: Hex): string[] {
   const { args } = decodeFunctionData({ abi: multicall3Abi, data })
   const [calls] = args as unknown as [readonly { readonly target: Address }[]]

@@ -12,8 +12,8 @@ test.each([
   ['-0.0000001', '0'],
   ['0.0000005', '0'],
   [`${'9'.repeat(32)}.999999`, `${'9'.repeat(32)}.999999`],
-])('an amount of %s USD is told as %s', (usd, told) => {
-  expect(storableUsd(state, vault, new Decimal(usd)).toFixed()).toBe(told)
+])('an amount of %s USD is stored as %s', (usd, stored) => {
+  expect(storableUsd(state, vault, new Decimal(usd)).toFixed()).toBe(stored)
 })
 
 test.each(['-0.000001', `1${'0'.repeat(32)}`])('an amount of %s USD sets its vault aside', (usd) => {

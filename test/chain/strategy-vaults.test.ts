@@ -26,7 +26,7 @@ import {
   factsOf,
   linesOf,
   optionsOf,
-  type Said,
+  type ReaderMessage,
   type EventFact,
   type MarkFact,
 } from './support/reading.ts'
@@ -38,7 +38,7 @@ describeOnChain('vaults that act in steps', () => {
   let observer: ReturnType<typeof observe>
   let [alice, bob, owner, recipient, heir] = [] as unknown as [Address, Address, Address, Address, Address]
   let clm: { readonly address: Address; readonly firstBlock: number; readonly strategy: Address }
-  let asked: readonly [Operator, Operator]
+  let asyncVaults: readonly [Operator, Operator]
   let json: ChainJson
   let facts: readonly FactInput[]
   const charged: TransactionReceipt[] = []
@@ -51,18 +51,18 @@ describeOnChain('vaults that act in steps', () => {
       ...[Address, Address, Address, Address, Address, Address, Address],
     ]
     clm = await openClm()
-    asked = [
+    asyncVaults = [
       await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false),
       await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, true),
     ]
     json = chainJson(
       chain.url,
       protocol,
-      [clm, ...asked].map(({ address, firstBlock }) => ({ address, firstBlock })),
+      [clm, ...asyncVaults].map(({ address, firstBlock }) => ({ address, firstBlock })),
       { markEveryBlocks: 3 },
     )
     await liveClm()
-    await liveAsked()
+    await liveAsync()
     facts = await factsOf(json)
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
@@ -127,8 +127,8 @@ describeOnChain('vaults that act in steps', () => {
     await chain.mine(3)
   }
 
-  async function liveAsked(): Promise<void> {
-    const each = (work: (vault: Operator) => Call) => chain.block(...asked.map(work))
+  async function liveAsync(): Promise<void> {
+    const each = (work: (vault: Operator) => Call) => chain.block(...asyncVaults.map(work))
     await each((vault) => vault.callOf(alice, 'requestDeposit', usdc(100), alice, alice))
     await each((vault) => vault.callOf(bob, 'requestDeposit', usdc(40), bob, bob))
     await chain.mine(2)
@@ -157,7 +157,7 @@ describeOnChain('vaults that act in steps', () => {
     return blocks
   }
 
-  test('of Beefy are worth what their strategies would have after all is taken out, at every mark', async () => {
+  test('of Beefy are worth what their strategies would have after a full withdrawal, at every mark', async () => {
     const payouts = await observePayouts(chain, observer)
     const { tokens } = pairOf(protocol, 0n, 0n)
     const holder = { address: clm.strategy, pool: protocol.ethPool }
@@ -194,7 +194,7 @@ describeOnChain('vaults that act in steps', () => {
     expect(withFees).toBeGreaterThan(1)
   })
 
-  test('of Beefy have the capital, fees, owners and suspensions that vault and strategy tell', async () => {
+  test('of Beefy have the capital, fees, owners and suspensions of vault and strategy', async () => {
     const flows = eventsOf(clm.address, 'deposit', 'withdraw')
     expect(flows.map(({ type }) => type)).toEqual(['deposit', 'deposit', 'withdraw', 'withdraw'])
     const prices = await observer.pricesAt(flows[1]?.block ?? 0)
@@ -216,9 +216,9 @@ describeOnChain('vaults that act in steps', () => {
     expect(facts.filter(({ kind }) => kind === 'owner')).toMatchObject([{ vault: clm.address, owner: heir }])
   })
 
-  test('of ERC-7540 are worth nothing of requests until they are claimed', async () => {
+  test('of ERC-7540 do not count requests until they are claimed', async () => {
     const blocks = await blocksByTs()
-    for (const { address } of asked) {
+    for (const { address } of asyncVaults) {
       expect(eventsOf(address, 'deposit', 'withdraw').map((fact) => 'amountUsd' in fact && fact.amountUsd)).toEqual([
         '70',
         '30',
@@ -240,12 +240,12 @@ describeOnChain('vaults that act in steps', () => {
     }
   })
 
-  test('are read the same from anywhere', async () => {
+  test('have the same facts wherever reading resumes', async () => {
     const database = await emptyDatabase()
     const [first, ...later] = json['vaults'] as object[]
     await applyChain(database, { ...json, vaults: [first] })
     await applyChain(database, { ...json, vaults: [first, ...later] })
-    await chain.block(...asked.map((vault) => vault.callOf(bob, 'requestDeposit', usdc(3), bob, bob)))
+    await chain.block(...asyncVaults.map((vault) => vault.callOf(bob, 'requestDeposit', usdc(3), bob, bob)))
     await chain.mine(5)
     await applyChain(database, json)
     const read = await dumpReadModel(database)
@@ -254,15 +254,15 @@ describeOnChain('vaults that act in steps', () => {
     expect(await dumpReadModel(database)).toEqual(read)
   })
 
-  test('are checked before anything is stored, and need a price of what they pay fees in', async () => {
+  test('are checked before anything is stored, and need a price of their fee token', async () => {
     const reports = await checkVaults(await connectChain(optionsOf(json), false))
     expect(reports.map(({ missing }) => missing)).toEqual([[], [], []])
     expect(reports.map(({ adapter }) => adapter?.split(',')[0])).toEqual(['Beefy CLM', 'ERC-7540', 'ERC-7540'])
     const { tokens, vaults } = json as { tokens: readonly { symbol: string }[]; vaults: readonly object[] }
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const poor = { ...json, tokens: tokens.filter(({ symbol }) => symbol === 'USDC'), vaults: [vaults[1], vaults[0]] }
-    await linesOf(poor, said).catch(() => undefined)
-    expect(said.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+    await linesOf(poor, messages).catch(() => undefined)
+    expect(messages.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
       expect.stringMatching(new RegExp(`^A vault is set aside: ${clm.address} has the asset \\S+, none of the tokens`)),
     ])
   })

@@ -6,8 +6,8 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, configOf, linesOf, type Said, shortFaultTimes } from './support/reading.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
+import { chainJson, type ChainJson, configOf, linesOf, type ReaderMessage, shortFaultTimes } from './support/reading.ts'
 
 /** Blocks that the wrong final block is ahead of the newest one. */
 const ahead = 5_000
@@ -50,13 +50,13 @@ describeOnChain('a node that names a block as final which is not there', () => {
    * @param nth which of these requests
    * @param repeats number of later requests that are answered with the same block
    */
-  function wrongAt(nth: number, repeats: number): Meddle {
-    let asked = 0
+  function wrongAt(nth: number, repeats: number): Intercept {
+    let requests = 0
     let repeated = 0
     return async (request, pass) => {
       if (request.method !== 'eth_getBlockByNumber') return pass()
       const number = numberToHex((await chain.head()) + ahead)
-      const isWrong = request.params[0] === 'finalized' ? ++asked === nth : request.params[0] === number
+      const isWrong = request.params[0] === 'finalized' ? ++requests === nth : request.params[0] === number
       if (!isWrong || (request.params[0] === number && repeated++ >= repeats)) return pass()
       const answer = await pass({ ...request, params: ['latest', false] })
       const hash = `0x${'9'.repeat(64)}`
@@ -85,7 +85,7 @@ describeOnChain('a node that names a block as final which is not there', () => {
    * Names a wrong block as final, which it tells, but not the blocks before it; the right one at first, and after it was
    * asked for one of these.
    */
-  function alwaysWrong(): Meddle {
+  function alwaysWrong(): Intercept {
     let isAsked = true
     return async (request, pass) => {
       const [at] = request.params
@@ -105,18 +105,18 @@ describeOnChain('a node that names a block as final which is not there', () => {
 
   test('again and again ends a reader that does not follow the chain, and is told', async () => {
     const proxy = await startProxy(chain.url, alwaysWrong())
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const final = (await chain.head()) + ahead
     const node = new URL(proxy.url).host
     try {
-      await expect(linesOf(jsonOf(proxy.url), said, shortFaultTimes)).rejects.toThrow(
+      await expect(linesOf(jsonOf(proxy.url), messages, shortFaultTimes)).rejects.toThrow(
         new RegExp(`the node ${node} names block ${final} as final, and block \\d+ isn't there$`),
       )
     } finally {
       await proxy.close()
     }
-    const told = said.filter(({ message }) => message === 'A block is named as final that is not there')
-    expect(told.slice(0, 4).map(({ level, facts }) => [level, facts])).toEqual(
+    const warnings = messages.filter(({ message }) => message === 'A block is named as final that is not there')
+    expect(warnings.slice(0, 4).map(({ level, facts }) => [level, facts])).toEqual(
       (['warn', 'warn', 'error', 'error'] as const).map((level, index) => {
         return [level, { node, final, missing: expect.any(Number) as number, times: index + 1 }]
       }),
@@ -124,17 +124,17 @@ describeOnChain('a node that names a block as final which is not there', () => {
   })
 
   test('does not keep a reader from a final block that another node lacks, contradicts or cannot tell', async () => {
-    const lacking: Meddle = (request, pass) => {
+    const lacking: Intercept = (request, pass) => {
       if (request.params[0] === 'finalized') return pass({ ...request, params: ['0x2', false] })
       return request.method === 'eth_getBlockByNumber' ? Promise.resolve({ result: null }) : pass()
     }
-    const forked: Meddle = async (request, pass) => {
+    const forked: Intercept = async (request, pass) => {
       const answer = await pass()
       if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
       return { result: { ...(answer.result as object), hash: `0x${'8'.repeat(64)}` } }
     }
-    for (const meddle of [lacking, forked, () => Promise.resolve('drop')] satisfies Meddle[]) {
-      const proxy = await startProxy(chain.url, meddle)
+    for (const intercept of [lacking, forked, () => Promise.resolve('drop')] satisfies Intercept[]) {
+      const proxy = await startProxy(chain.url, intercept)
       const rpc = connectRpc(configOf(jsonOf(chain.url, proxy.url)), {
         report: () => undefined,
         signal: AbortSignal.timeout(20_000),

@@ -15,7 +15,14 @@ import * as artifacts from './support/artifacts.ts'
 import { pairOf } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, type EventFact, linesOf, type MarkFact, type Said } from './support/reading.ts'
+import {
+  chainJson,
+  type ChainJson,
+  type EventFact,
+  linesOf,
+  type MarkFact,
+  type ReaderMessage,
+} from './support/reading.ts'
 import { observePayouts, openShareVault, type ShareVault } from './support/share-vault.ts'
 
 describeOnChain('vaults that tell a total, and to which a stranger adds positions', () => {
@@ -30,7 +37,7 @@ describeOnChain('vaults that tell a total, and to which a stranger adds position
   /** The blocks in which the stranger mints NFTs to the vaults, and adds liquidity in ranges that they have left. */
   let [minted, refilled] = [0, 0]
   let facts: FactInput[]
-  const said: Said[] = []
+  const messages: ReaderMessage[] = []
 
   beforeAll(async () => {
     chain = await startChain()
@@ -48,7 +55,7 @@ describeOnChain('vaults that tell a total, and to which a stranger adds position
     clm = await openClm()
     tick = Math.round((await observer.tickOf(await chain.head())) / 10) * 10
     await live()
-    facts = (await linesOf(json(), said)).map((line) => JSON.parse(line) as FactInput)
+    facts = (await linesOf(json(), messages)).map((line) => JSON.parse(line) as FactInput)
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
@@ -118,7 +125,7 @@ describeOnChain('vaults that tell a total, and to which a stranger adds position
     Number((await chain.client.getBlock({ blockNumber: BigInt(block) })).timestamp)
 
   test('are read on', () => {
-    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    expect(messages.filter(({ level }) => level === 'error')).toEqual([])
   })
 
   test('are worth what the ranges that they name would pay', async () => {

@@ -25,7 +25,7 @@ import {
   factsOf,
   linesOf,
   optionsOf,
-  type Said,
+  type ReaderMessage,
   type EventFact,
   type MarkFact,
 } from './support/reading.ts'
@@ -165,11 +165,11 @@ describeOnChain('vaults whose shares stand for two tokens', () => {
             pendingRewardsUsd: (await payouts.worth(vault, rewards, block)).toFixed(),
           })),
         )
-        const told = positions.map(({ ticks, pendingRewardsUsd }) => ({
+        const marked = positions.map(({ ticks, pendingRewardsUsd }) => ({
           ticks: [ticks?.lower, ticks?.upper],
           pendingRewardsUsd,
         }))
-        expect(told.toSorted(byTicks)).toEqual(expected.toSorted(byTicks))
+        expect(marked.toSorted(byTicks)).toEqual(expected.toSorted(byTicks))
       }
     }
   })
@@ -198,10 +198,10 @@ describeOnChain('vaults whose shares stand for two tokens', () => {
       expect(blocks.length).toBeGreaterThan(0)
       for (const block of blocks) {
         const fees = eventsOf(vault, 'fee').flatMap((fee) => ('amountUsd' in fee && fee.block === block ? [fee] : []))
-        const told = fees.reduce((sum, { amountUsd }) => sum.plus(String(amountUsd)), new Decimal(0))
+        const feesUsd = fees.reduce((sum, { amountUsd }) => sum.plus(String(amountUsd)), new Decimal(0))
         const worth = await payouts.worth(vault, await chargedIn(vault, block), block)
         // Each log is rounded by itself.
-        expect(told.minus(worth).abs().toNumber()).toBeLessThanOrEqual(fees.length * 0.000_000_5)
+        expect(feesUsd.minus(worth).abs().toNumber()).toBeLessThanOrEqual(fees.length * 0.000_000_5)
       }
     }
   })
@@ -242,13 +242,13 @@ describeOnChain('vaults whose shares stand for two tokens', () => {
   })
 
   test('are set aside where their total is another than what they hold', async () => {
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const boastful = await openShareVault(chain, protocol, artifacts.boastfulVault, recipient)
     await chain.block(boastful.deposit(alice, usdc(10), weth(1)))
     await chain.mine(14)
-    const lines = await linesOf(fileOf(boastful, vaults.ichi), said)
+    const lines = await linesOf(fileOf(boastful, vaults.ichi), messages)
     const [total0, total1] = await boastful.read<readonly [bigint, bigint]>('getTotalAmounts', await chain.head())
-    expect(said.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
+    expect(messages.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
       expect.stringContaining(
         `${boastful.address} tells a total of ${total0} and ${total1}, and its balances and positions are ${total0 - 1n} and `,
       ),

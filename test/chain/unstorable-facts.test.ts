@@ -62,9 +62,9 @@ describeOnChain('vaults of which a fact cannot be stored', () => {
     const units = 10n ** 39n
     await chain.block(protocol.mint(alice, protocol.usdc, units))
     await chain.block(odd.deposit(alice, units), odd.withdraw(alice, units))
-    const told = `1${'0'.repeat(33)}`
+    const amountUsd = `1${'0'.repeat(33)}`
     expect((await expectSetAside(odd))?.reason).toMatch(
-      `${odd.address} has a deposit event whose amountUsd is ${told}, which has more than 32 digits before the point, at block`,
+      `${odd.address} has a deposit event whose amountUsd is ${amountUsd}, which has more than 32 digits before the point, at block`,
     )
   })
 
@@ -92,11 +92,11 @@ describeOnChain('vaults of which a fact cannot be stored', () => {
   test('are set aside where the feed refuses it by a rule about several facts, also after a restart', async () => {
     const odd = await openVault(chain, protocol, protocol.usdc)
     await chain.block(odd.deposit(alice, usdc(10)), odd.report(10n ** 40n))
-    const given = 10n ** 17n
+    const transferred = 10n ** 17n
     for (let times = 1; times <= 4; times++) {
       const idle = await observe(chain, protocol).balance(odd.address, protocol.usdc, await chain.head())
-      await chain.block(protocol.mint(odd.address, protocol.usdc, given))
-      await chain.block(odd.withdraw(alice, idle + given - 1n), good.deposit(alice, usdc(times)))
+      await chain.block(protocol.mint(odd.address, protocol.usdc, transferred))
+      await chain.block(odd.withdraw(alice, idle + transferred - 1n), good.deposit(alice, usdc(times)))
     }
     await chain.mine(12)
     const database = await emptyDatabase()

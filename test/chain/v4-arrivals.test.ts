@@ -175,8 +175,8 @@ describeOnChain('positions of Uniswap v4 that come to a vault', () => {
     const [event, ...more] = eventsOf(facts)
     expect([event?.type, event?.txHash, more]).toEqual(['harvest', collect?.transactionHash, []])
     const atV4 = await observeV4(chain, v4)
-    const [told] = await atV4.modificationsIn(collect?.transactionHash as Hex)
-    expect(told?.fees.every((fee) => fee > 0n)).toBe(true)
+    const [collected] = await atV4.modificationsIn(collect?.transactionHash as Hex)
+    expect(collected?.fees.every((fee) => fee > 0n)).toBe(true)
     await expectSameFromAnywhere(jsonOf(vault))
   })
 

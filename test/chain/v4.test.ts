@@ -14,7 +14,7 @@ import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, type TestToken } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
 import { applyChain, chainJson, type ChainJson, factsOf, type MarkFact, optionsOf } from './support/reading.ts'
-import { observeV4, type ToldModification } from './support/v4-observer.ts'
+import { observeV4, type ReportedModification } from './support/v4-observer.ts'
 import { coin, deployV4, type PoolKey, type V4, v4CallsOf } from './support/v4.ts'
 
 /** Flags of a hook that is called at swaps: it can't change what positions pay. */
@@ -195,9 +195,9 @@ describeOnChain('positions of Uniswap v4', () => {
           [token1, rewards1],
         ])
         if (rewards.greaterThan(0)) earning++
-        const told = positions.find((position) => position.id === idOf(id))
-        expect(told?.pendingRewardsUsd).toBe(rewards.toFixed())
-        expect(told?.pool).toMatchObject({ venue: 'uniswap-v4', feeTier: poolOf(id).fee })
+        const marked = positions.find((position) => position.id === idOf(id))
+        expect(marked?.pendingRewardsUsd).toBe(rewards.toFixed())
+        expect(marked?.pool).toMatchObject({ venue: 'uniswap-v4', feeTier: poolOf(id).fee })
       }
     }
     expect(marks().length).toBeGreaterThan(15)
@@ -213,8 +213,8 @@ describeOnChain('positions of Uniswap v4', () => {
   }
 
   test('tell their changes, with the amounts that the PoolManager has answered', async () => {
-    const told = changes().map(({ type, positionId }) => [type, Number(positionId.split(':')[1])])
-    expect(told).toEqual([
+    const rows = changes().map(({ type, positionId }) => [type, Number(positionId.split(':')[1])])
+    expect(rows).toEqual([
       ['plant', 1],
       ['plant', 2],
       ['harvest', 1],
@@ -237,7 +237,7 @@ describeOnChain('positions of Uniswap v4', () => {
       if (event.type === 'plant' || event.type === 'exit') continue
       const modification = (await atV4.modificationsIn(event.txHash as Hex)).find(
         ({ logIndex }) => logIndex === event.logIndex,
-      ) as ToldModification
+      ) as ReportedModification
       const { principal, fees, number } = modification
       const [moved0, moved1] = event.type === 'harvest' ? fees : principal
       const [token0, token1] = tokensOf(poolOf(number))

@@ -8,15 +8,15 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
+import { type Intercept, startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, optionsOf, type ReaderMessage } from './support/reading.ts'
 
 const outOfGas = { error: { code: -32_000, message: 'out of gas: gas required exceeds allowance (1000000)' } }
 const totalSupply = parseAbi(['function totalSupply() view returns (uint256)'])
 
 /** A node that grants too little gas for calls whose data contain this text. */
 const lacksGasFor =
-  (text: string): Meddle =>
+  (text: string): Intercept =>
   (request, pass) => {
     const { data = '' } = (request.params[0] ?? {}) as { data?: string }
     return request.method === 'eth_call' && data.includes(text) ? Promise.resolve(outOfGas) : pass()
@@ -27,7 +27,7 @@ describeOnChain('a reader of two nodes, of which one grants calls too little gas
   let vaults: readonly Operator[]
   let protocol: Protocol
   let right: string[]
-  let meddle: Meddle
+  let intercept: Intercept
   let proxy: Awaited<ReturnType<typeof startProxy>>
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describeOnChain('a reader of two nodes, of which one grants calls too little gas
       await chain.mine(3)
     }
     await chain.mine(70)
-    proxy = await startProxy(chain.url, (request, pass) => meddle(request, pass))
+    proxy = await startProxy(chain.url, (request, pass) => intercept(request, pass))
     right = await linesOf(jsonOf(chain.url))
     expect(right.filter((line) => line.includes('"deposit"'))).toHaveLength(80)
   }, patienceMilliseconds)
@@ -60,17 +60,17 @@ describeOnChain('a reader of two nodes, of which one grants calls too little gas
     ['balances of tokens', toFunctionSelector('function balanceOf(address)').slice(2)],
     ['anything', ''],
   ])('for %s reads the same facts as without it, and sets no vault aside', async (_name, text) => {
-    meddle = lacksGasFor(text)
-    const said: Said[] = []
-    const lines = await linesOf(jsonOf(chain.url, proxy.url), said)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    intercept = lacksGasFor(text)
+    const messages: ReaderMessage[] = []
+    const lines = await linesOf(jsonOf(chain.url, proxy.url), messages)
+    expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
     expect(lines).toEqual(right)
   })
 
   test('takes a failure and an empty answer of one node for none, in whichever order the nodes are queried', async () => {
     const [vault] = vaults as readonly [Operator]
     const call = contractCall(totalSupply, vault.address, 'totalSupply', [])
-    const answers: readonly Meddle[] = [
+    const answers: readonly Intercept[] = [
       lacksGasFor(call.data.slice(2)),
       (request, pass) => (isOfContract(request.method) ? Promise.resolve({ result: '0x' }) : pass()),
     ]
@@ -78,11 +78,11 @@ describeOnChain('a reader of two nodes, of which one grants calls too little gas
       [chain.url, proxy.url],
       [proxy.url, chain.url],
     ]) {
-      meddle = (_, pass) => pass()
+      intercept = (_, pass) => pass()
       const { rpc, multicall } = await connectChain(optionsOf(jsonOf(...urls)), false)
       const block = await rpc.ask((node) => node.block('latest'))
       for (const answer of answers) {
-        meddle = answer
+        intercept = answer
         // Several at once, so that the nodes whose turn it is differ.
         const supplies = Array.from({ length: 5 }, () => new BlockState(rpc, multicall, block).read(call))
         const existences = Array.from({ length: 5 }, () => contractExists(rpc, vault.address, block))

@@ -19,16 +19,16 @@ test('a reader that does not follow the chain gives up when wrong final blocks h
 })
 
 test('wrong final blocks that last are logged, although many have passed before', () => {
-  const said: unknown[][] = []
+  const messages: unknown[][] = []
   const report = (level: string, _message: string, { times }: Readonly<Record<string, unknown>>): void =>
-    void said.push([level, times])
+    void messages.push([level, times])
   const finals = new WrongFinals({ report, once: false, times: shortFaultTimes })
   for (let nth = 1; nth <= 600; nth++) {
     finals.add(final, missing)
     finals.reset()
   }
-  expect(said).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map((times) => ['warn', times]))
-  said.length = 0
+  expect(messages).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map((times) => ['warn', times]))
+  messages.length = 0
   for (let nth = 1; nth <= 20; nth++) finals.add(final, missing)
-  expect(said).toEqual([3, 4, 8, 16].map((nth) => ['error', 600 + nth]))
+  expect(messages).toEqual([3, 4, 8, 16].map((nth) => ['error', 600 + nth]))
 })

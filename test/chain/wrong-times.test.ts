@@ -5,7 +5,7 @@ import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, linesOf, type ReaderMessage } from './support/reading.ts'
 
 interface Block {
   readonly number: `0x${string}`
@@ -45,7 +45,7 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
     deposit: number,
     seconds: number,
     wrongAnswers: number,
-    said: Said[],
+    messages: ReaderMessage[],
     more: object = unknownField,
   ): Promise<string[]> {
     let answers = 0
@@ -57,7 +57,7 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
       return { result: { ...block, timestamp: numberToHex(hexToNumber(block.timestamp) + seconds) } }
     })
     try {
-      return await linesOf(jsonOf(proxy.url), said)
+      return await linesOf(jsonOf(proxy.url), messages)
     } finally {
       expect(answers).toBeGreaterThan(0)
       await proxy.close()
@@ -70,9 +70,9 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
     ['one of the newest blocks, which is later', 8, 200],
     ['one of the newest blocks, which is earlier', 8, -200],
   ])('once, of %s, reads it again, and loses no fact', async (_name, deposit, seconds) => {
-    const said: Said[] = []
-    expect(await readWith(deposit, seconds, 1, said)).toEqual(right)
-    const warnings = said
+    const messages: ReaderMessage[] = []
+    expect(await readWith(deposit, seconds, 1, messages)).toEqual(right)
+    const warnings = messages
       .filter(({ level }) => level !== 'info')
       .map(({ message, facts }) => [message, facts['reason']])
     const reason = expect.stringMatching(/^block \d+ is of the time \d+, and block \d+ is of the time \d+$/) as string
@@ -83,9 +83,9 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
     ['an old block', 2, 1],
     ['one of the newest blocks', 8, 2],
   ])('once, of %s, between those of its neighbours, asks again', async (_name, deposit, wrongAnswers) => {
-    const said: Said[] = []
-    expect(await readWith(deposit, 5, wrongAnswers, said, {})).toEqual(right)
-    const reasons = said.filter(({ level }) => level === 'warn').map(({ facts }) => facts['reason'])
+    const messages: ReaderMessage[] = []
+    expect(await readWith(deposit, 5, wrongAnswers, messages, {})).toEqual(right)
+    const reasons = messages.filter(({ level }) => level === 'warn').map(({ facts }) => facts['reason'])
     const reason = `gave fields of block ${deposits[deposit]} that don't give its hash`
     expect(reasons).toEqual(reasons.map(() => reason))
     expect(reasons.length).toBeGreaterThan(0)
@@ -115,8 +115,8 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
     ['later', 200],
     ['earlier', -200],
   ])('always, which is %s, ends with the numbers and times of the blocks', async (_name, seconds) => {
-    const said: Said[] = []
-    await expect(readWith(8, seconds, Infinity, said)).rejects.toThrow(
+    const messages: ReaderMessage[] = []
+    await expect(readWith(8, seconds, Infinity, messages)).rejects.toThrow(
       /block \d+ is of the time \d+, and block \d+ is of the time \d+$/,
     )
   })

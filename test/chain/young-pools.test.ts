@@ -6,7 +6,7 @@ import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, type ChainJson, linesOf, type ReaderMessage } from './support/reading.ts'
 import { deployV4, v4CallsOf } from './support/v4.ts'
 
 describeOnChain('vaults whose positions are in contracts that are younger than the blocks read with them', () => {
@@ -39,9 +39,9 @@ describeOnChain('vaults whose positions are in contracts that are younger than t
     await chain.mine(100)
     const young = { address, firstBlock, ...(pools.length > 0 && { pools }) }
     const old = { address: older.address, firstBlock: older.firstBlock }
-    const said: Said[] = []
-    const both = await linesOf(chainJson(chain.url, protocol, [old, young], more), said)
-    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    const messages: ReaderMessage[] = []
+    const both = await linesOf(chainJson(chain.url, protocol, [old, young], more), messages)
+    expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
     const ofYoung = (lines: readonly string[]): string[] => lines.filter((line) => line.includes(address))
     const alone = ofYoung(await linesOf(chainJson(chain.url, protocol, [young], more)))
     expect(ofYoung(both)).toEqual(alone)

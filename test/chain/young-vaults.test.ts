@@ -8,7 +8,15 @@ import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { type ChainJson, chainJson, factsOf, linesAfter, optionsOf, positionsOf, type Said } from './support/reading.ts'
+import {
+  type ChainJson,
+  chainJson,
+  factsOf,
+  linesAfter,
+  optionsOf,
+  positionsOf,
+  type ReaderMessage,
+} from './support/reading.ts'
 
 const finality = 6
 
@@ -32,22 +40,22 @@ describeOnChain('a vault whose first block is not final yet', () => {
     const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { finality })
     expect(await factsOf(json)).toEqual([])
 
-    const said: Said[] = []
+    const messages: ReaderMessage[] = []
     const stopping = new AbortController()
-    const source = chainFeed(optionsOf(json, { once: false, signal: stopping.signal, said }), null)
+    const source = chainFeed(optionsOf(json, { once: false, signal: stopping.signal, messages }), null)
     const waits = new Promise<number>((resolve) => {
       source.onEnd(({ block }) => Promise.resolve(resolve(block.number)))
     })
     const reading = firstOf(source.facts)
     const final = (await chain.head()) - finality
-    const told = await Promise.race([waits, reading])
+    const reported = await Promise.race([waits, reading])
     const creation = { from: deployer, data, gas: '0x895440' }
     await chain.request({ method: 'anvil_reorg', params: [3, [[creation, 1]]] })
     await chain.mine(finality + 1)
     expect(await reading).toMatchObject([{ kind: 'strategy' }, { kind: 'vault', vault: address }, { kind: 'mark' }])
     stopping.abort()
-    expect(told).toBe(final)
-    expect(said).toEqual([
+    expect(reported).toBe(final)
+    expect(messages).toEqual([
       { level: 'info', message: 'The first vault begins after the newest final block', facts: { firstBlock, final } },
     ])
   })
@@ -63,10 +71,10 @@ describeOnChain('a vault whose first block is not final yet', () => {
     await vi.waitFor(() => expect(reading.readTo()).toBeGreaterThan(0), patienceMilliseconds / 4)
     isOther = true
     const ended = reading.ended.then(() => 'ended', String)
-    const told = await Promise.race([ended, wait(patienceMilliseconds / 4, 'waits')])
+    const outcome = await Promise.race([ended, wait(patienceMilliseconds / 4, 'waits')])
     await reading.stop().catch(() => undefined)
     await proxy.close()
-    expect(told).toMatch(/^WrongChain: .*31337/)
+    expect(outcome).toMatch(/^WrongChain: .*31337/)
   })
 
   test('has the same facts as later where it is created after the start, and mints shares without a deposit', async () => {

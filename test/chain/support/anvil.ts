@@ -17,15 +17,15 @@ import { describe } from 'vitest'
 const secondsPerBlock = 12
 const gas = 9_000_000n
 
-/** How long a test and its preparation may take on a machine that has much else to do. */
+/** Timeout of a test and of its preparation on a busy machine. */
 export const patienceMilliseconds = 240_000
 
-/** The local node's program, where its package has one for this platform. */
+/** Path of the local node's program; null where its package has none for this platform. */
 const program = findProgram()
 
 /**
- * Tests on a local node. Where its program is not to be had for this platform they are skipped, and say so; in CI that
- * is a failure.
+ * Declares tests on a local node. Where its program is not available for this platform they are skipped with the reason;
+ * in CI that is a failure.
  */
 export function describeOnChain(name: string, tests: () => void): void {
   if (program !== null) return void describe(name, { timeout: patienceMilliseconds }, tests)
@@ -46,7 +46,7 @@ export interface Call {
   readonly value?: bigint
 }
 
-/** A local node whose blocks come when they are asked for, 12 s apart. */
+/** Starts a local node that mines blocks on request, 12 s apart. */
 export async function startChain(
   options: {
     readonly timestamp?: number
@@ -120,18 +120,18 @@ async function startProgram(
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {
-    let said = ''
+    let output = ''
     const onWords = (words: string): void => {
-      said += words
-      const found = /Listening on (\S+)/.exec(said)?.[1]
+      output += words
+      const found = /Listening on (\S+)/.exec(output)?.[1]
       if (found === undefined) return
-      // It then says a line for each request.
+      // It then prints a line for each request.
       child.stdout.off('data', onWords).resume()
       resolve(`http://${found}`)
     }
     child.stdout.setEncoding('utf8').on('data', onWords)
     child.once('error', reject)
-    child.once('exit', () => reject(new Error(`The local node ended:\n${said}`)))
+    child.once('exit', () => reject(new Error(`The local node ended:\n${output}`)))
   })
   return { child, url }
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { type Abi, encodeDeployData, type Hex } from 'viem'
 
-/** A contract as it was compiled. */
+/** A compiled contract. */
 export interface Artifact {
   readonly abi: Abi
   readonly bytecode: Hex
@@ -14,7 +14,7 @@ const published = (file: string): Artifact => read(require.resolve(`@uniswap/${f
 const ofPancake = (name: string): Artifact =>
   read(require.resolve(`@pancakeswap/v3-core/artifacts/contracts/${name}.sol/${name}.json`))
 const own = (name: string): Artifact => read(path.join(import.meta.dirname, '../contracts', `${name}.json`))
-/** A contract of a package that has them as Foundry compiles them. */
+/** Reads a contract from a package with artifacts of Foundry. */
 function compiled(file: string): Artifact & { readonly deployed: Hex } {
   const name = path.basename(file)
   type Compiled = Record<'bytecode' | 'deployedBytecode', { object: Hex }> & Pick<Artifact, 'abi'>
@@ -65,7 +65,7 @@ export const donor = own('Donor')
 export const feed = own('Feed')
 export const multicall: Artifact = { ...own('Multicall3'), abi: [] }
 
-/** The data of the transaction that creates the contract. */
+/** Returns the data of the transaction that creates the contract. */
 export function creationOf({ abi, bytecode }: Artifact, ...args: readonly unknown[]): Hex {
   return encodeDeployData({ abi, bytecode, args })
 }

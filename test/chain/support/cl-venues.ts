@@ -14,7 +14,7 @@ export interface ClVenue {
 
 const whole = 2n ** 128n - 1n
 
-/** Tokens of a pool of USDC and WETH, and amounts of both in its order. */
+/** Returns the tokens of a pool of USDC and WETH, and amounts of both in its order. */
 export function pairOf({ usdc, weth }: Protocol, ofUsdc: bigint, ofWeth: bigint) {
   const [[token0, amount0], [token1, amount1]] = sorted([
     [usdc, ofUsdc],
@@ -39,7 +39,7 @@ async function fill(chain: TestChain, protocol: Protocol, venue: ClVenue): Promi
   await chain.block(mintCall(protocol, venue, deployer, [-887_200, 887_200], 10n ** 12n, 500n * 10n ** 18n))
 }
 
-/** A call that mints a position to its sender. */
+/** Returns a call that mints a position to its sender. */
 function mintCall(
   protocol: Protocol,
   { manager, pool, poolTerm }: ClVenue,
@@ -52,7 +52,7 @@ function mintCall(
   return callOf(from, manager, artifacts.clManager.abi, 'mint', [pool, poolTerm, lower, upper, ...amounts, from])
 }
 
-/** PancakeSwap's factory and a pool of it, with positions as NFTs. */
+/** Deploys PancakeSwap's factory and a pool of it, with positions as NFTs. */
 export async function deployPancake(chain: TestChain, protocol: Protocol) {
   const [deployer] = chain.accounts as [Address]
   const deploy = (artifact: artifacts.Artifact, ...args: unknown[]): Promise<Address> =>
@@ -82,8 +82,8 @@ export async function deployPancake(chain: TestChain, protocol: Protocol) {
 }
 
 /**
- * A pool as Slipstream's with a gauge that pays emissions of a token, and positions as NFTs.
- * @param isConnected whether the pool has its gauge at once
+ * Deploys a pool of Slipstream with a gauge that pays emissions of a token, and positions as NFTs.
+ * @param isConnected whether the pool is connected to its gauge from the start
  */
 export async function deploySlipstream(
   chain: TestChain,
@@ -115,7 +115,7 @@ export async function deploySlipstream(
   return {
     ...venue,
     gauge,
-    /** Gives the pool its gauge. */
+    /** Connects the pool to its gauge. */
     connect,
     setFee: (fee: number): Call => ofPool('setFee', fee),
     swap: (from: TestToken, units: bigint): Call => ofPool('swap', from === tokens[0], units),
@@ -124,7 +124,7 @@ export async function deploySlipstream(
 
 type Slipstream = Awaited<ReturnType<typeof deploySlipstream>>
 
-/** Calls that a vault makes at a manager and a gauge. */
+/** Returns the calls of a manager and a gauge that a vault makes. */
 export function callsOf(protocol: Protocol, venue: ClVenue, vault: Operator) {
   const data = (artifact: artifacts.Artifact, functionName: string, ...args: unknown[]): Hex =>
     encodeFunctionData({ abi: artifact.abi, functionName, args })

@@ -5,7 +5,7 @@ import type { Known, observe } from './observer.ts'
 import { logsOf, type Operator } from './operator.ts'
 import type { Protocol, TestToken } from './protocol.ts'
 
-/** A row of the ledger as REST answers it. */
+/** A ledger row as in a REST response. */
 export interface Row {
   readonly txHash: string
   readonly logIndex: number
@@ -18,14 +18,14 @@ export interface Row {
 }
 
 type Details = Partial<Pick<Row, 'positionId' | 'reason'>> & {
-  /** Which log it is about, where there are several of the name. */
+  /** Token id that selects the log where several have the name. */
   readonly id?: bigint
   readonly amounts?: readonly (readonly [TestToken, bigint])[]
 }
 
 /**
- * Operations of a test on a vault, and their results by the contracts' own answers: the ledger, and capital and
- * equity at each block.
+ * Records the operations of a test on a vault, and the results that follow from calls of the contracts: the ledger, and
+ * capital and equity at each block.
  */
 export function keepDiary(chain: TestChain, protocol: Protocol, observer: ReturnType<typeof observe>, vault: Operator) {
   const rows: Row[] = []
@@ -41,15 +41,15 @@ export function keepDiary(chain: TestChain, protocol: Protocol, observer: Return
 
   const add = async (receipt: TransactionReceipt, log: string, type: string, details: Details = {}): Promise<Row> => {
     const { id, amounts, positionId = id?.toString() ?? null, reason = null } = details
-    const told = logsOf(receipt, vault.address, protocol.manager).find(
+    const decoded = logsOf(receipt, vault.address, protocol.manager).find(
       ({ name, args }) => name === log && (id === undefined || args['tokenId'] === id),
     )
-    if (told === undefined) throw new Error(`There is no ${log} in ${receipt.transactionHash}`)
+    if (decoded === undefined) throw new Error(`There is no ${log} in ${receipt.transactionHash}`)
     const block = Number(receipt.blockNumber)
     const prices = await observer.pricesAt(block)
     const row: Row = {
       txHash: receipt.transactionHash,
-      logIndex: told.logIndex,
+      logIndex: decoded.logIndex,
       block,
       ts: Number((await chain.client.getBlock({ blockNumber: receipt.blockNumber })).timestamp),
       type,
@@ -62,8 +62,8 @@ export function keepDiary(chain: TestChain, protocol: Protocol, observer: Return
   }
 
   const flow = (log: 'Deposit' | 'Withdraw', type: string) => (receipt: TransactionReceipt) => {
-    const told = logsOf(receipt, vault.address, protocol.manager).find(({ name }) => name === log)
-    return add(receipt, log, type, { amounts: [[vault.asset, told?.args['assets'] as bigint]] })
+    const decoded = logsOf(receipt, vault.address, protocol.manager).find(({ name }) => name === log)
+    return add(receipt, log, type, { amounts: [[vault.asset, decoded?.args['assets'] as bigint]] })
   }
 
   return {
@@ -71,11 +71,11 @@ export function keepDiary(chain: TestChain, protocol: Protocol, observer: Return
     add,
     deposited: flow('Deposit', 'deposit'),
     withdrawn: flow('Withdraw', 'withdraw'),
-    /** From this block on the vault holds these. */
+    /** Sets the positions of the vault from this block on. */
     holds: (block: bigint, ...positions: Known[]) => void known.push({ from: Number(block), positions }),
     positionsAt,
     valueAt,
-    /** Capital that went in and out up to a block, and what the market made of it, simply held. */
+    /** Returns the capital in and out up to a block, and the market's part of the gain: that of the deposits, simply held. */
     async capitalAt(block: number) {
       let capitalIn = new Decimal(0)
       let capitalOut = new Decimal(0)
@@ -101,7 +101,7 @@ export function keepDiary(chain: TestChain, protocol: Protocol, observer: Return
 
   async function depositedUnits({ txHash, logIndex }: Row): Promise<Decimal> {
     const receipt = await chain.receiptOf(txHash as Address)
-    const told = logsOf(receipt, vault.address, protocol.manager).find((log) => log.logIndex === logIndex)
-    return new Decimal(String(told?.args['assets'])).div(new Decimal(10).pow(vault.asset.decimals))
+    const decoded = logsOf(receipt, vault.address, protocol.manager).find((log) => log.logIndex === logIndex)
+    return new Decimal(String(decoded?.args['assets'])).div(new Decimal(10).pow(vault.asset.decimals))
   }
 }

@@ -15,7 +15,7 @@ export function readmeExample(): ChainJson & Example {
   return JSON.parse(/```json\n(.*?)```/s.exec(readme)?.[1] ?? '') as ChainJson & Example
 }
 
-/** A copy of it that says the same of a local node: only addresses, the chain's id and the block are others. */
+/** Returns the example with the addresses, chain id and block of a local node. */
 export function localExample(url: string, protocol: Protocol, { address, firstBlock }: TestVault): ChainJson {
   const example = readmeExample()
   const [, weth, wbtc] = example.tokens.map(({ price }) => price)

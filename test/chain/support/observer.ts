@@ -11,13 +11,13 @@ export interface Known {
   readonly freed?: readonly [bigint, bigint]
 }
 
-/** USD for one of each token, by symbol, as the pools say, with 18 decimals. */
+/** USD prices of tokens by symbol, from the pools, with 18 decimals. */
 export type UsdPrices = Readonly<Record<string, Decimal>>
 
 const Exact = Decimal.clone({ precision: 300, rounding: Decimal.ROUND_HALF_EVEN, toExpNeg: -500, toExpPos: 500 })
 const maxUint128 = 2n ** 128n - 1n
 
-/** Asks the contracts themselves what vaults are worth, by what they would pay out. */
+/** Values vaults by calls of the contracts: by the amounts that they would pay out. */
 export function observe(chain: TestChain, protocol: Protocol) {
   const { client } = chain
   const { manager, usdc, weth, wbtc, tokens } = protocol
@@ -30,7 +30,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
     block: number,
   ) => (await client.readContract({ address, abi, functionName, args, blockNumber: BigInt(block) })) as Value
 
-  /** Result of a call of the vault. */
+  /** Returns the result of a call of the vault. */
   const pretend = async <Value>(vault: Address, functionName: string, data: Hex, block: number): Promise<Value> => {
     const answer = await client.call({ account: vault, to: manager, data, blockNumber: BigInt(block) })
     return decodeFunctionResult({ abi: artifacts.manager.abi, functionName, data: answer.data ?? '0x' }) as Value
@@ -43,14 +43,14 @@ export function observe(chain: TestChain, protocol: Protocol) {
     return token0 === of.address ? raw : new Exact(1).div(raw)
   }
 
-  /** The price of WETH in USDC at a tick of their pool: 1.0001 to its power, by decimals and the order of the two. */
+  /** Returns the price of WETH in USDC at a tick of their pool: 1.0001 ** tick, adjusted for decimals and token order. */
   const priceAtTick = (tick: number): Decimal => {
     const raw = new Exact('1.0001').pow(tick)
     const isStraight = weth.address.toLowerCase() < usdc.address.toLowerCase()
     return (isStraight ? raw : new Exact(1).div(raw)).times('1e12')
   }
 
-  /* What a block says doesn't change: each is asked for once. */
+  /* The state of a block doesn't change: each value is read once. */
   const priced = new Map<number, Promise<UsdPrices>>()
   const pricesAt = (block: number): Promise<UsdPrices> => {
     const prices = priced.get(block) ?? readPrices(block)
@@ -100,7 +100,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
     }
   }
 
-  /** Amounts that taking everything out of positions would pay, all of it in one transaction. */
+  /** Returns the amounts that the withdrawal of whole positions in one transaction would pay. */
   const payoutsAt = async (vault: Address, positions: readonly Known[], block: number) => {
     if (positions.length === 0) return []
     const stored = await Promise.all(positions.map((known) => positionAt(vault, known, block)))
@@ -124,7 +124,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
   return {
     pricesAt,
     usd: (prices: UsdPrices, token: TestToken, units: bigint) => usd(prices, token, units).toDecimalPlaces(6),
-    /** Value of several amounts together, rounded once. */
+    /** Returns the value of several amounts together, rounded once. */
     worth: (prices: UsdPrices, amounts: Iterable<readonly [TestToken, bigint]>) =>
       [...amounts]
         .reduce((sum, [token, units]) => sum.plus(usd(prices, token, units)), new Exact(0))
@@ -135,7 +135,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
       (await read<readonly [bigint, number]>(protocol.ethPool, artifacts.pool, 'slot0', [], block))[1],
     balance: (vault: Address, token: TestToken, block: number) =>
       read<bigint>(token.address, artifacts.token, 'balanceOf', [vault], block),
-    /** Idle balances, and all that the positions would pay out. */
+    /** Returns the value of idle balances, and of all that the positions would pay out. */
     async valueAt(vault: Address, positions: readonly Known[], block: number): Promise<Decimal> {
       const prices = await pricesAt(block)
       let sum = new Exact(0)

@@ -1,15 +1,15 @@
 import type { Hex } from 'viem'
 import type { Call, TestChain } from './anvil.ts'
 
-/** Number of times that blocks are mined at most until they are of one second. */
+/** Maximum number of attempts to mine blocks with one timestamp. */
 export const maxAttempts = 5
 
-/** The calls of a block; by the number of the attempt, from 0 on, where they can't be made twice. */
+/** The calls of a block; a function of the number of the attempt, from 0, where they can't be repeated. */
 type CallsOfBlock = readonly Call[] | ((attempt: number) => readonly Call[])
 
 /**
- * Mines blocks of one second, with a transaction for each call; all are mined again where the node's clock, which goes on,
- * has passed to the next second between them.
+ * Mines blocks with one timestamp, with a transaction for each call; all are mined again where the node's clock has
+ * advanced to the next second between them.
  * @returns the time of the second
  */
 export async function inOneSecond(chain: TestChain, ...blocks: readonly CallsOfBlock[]): Promise<number> {

@@ -6,16 +6,17 @@ import type { Protocol, TestToken } from './protocol.ts'
 /** A vault on a local node, its owner and its depositors. */
 export type Operator = Awaited<ReturnType<typeof openVault>>
 
-/** Contents of a log, and its place in its block. */
-export interface Told {
+/** A decoded log, and its index in its block. */
+export interface DecodedLog {
   readonly name: string
   readonly args: Readonly<Record<string, unknown>>
   readonly logIndex: number
 }
 
 /**
- * @param kind the contract, which has what the usual vault has
- * @param more what its constructor takes beside the asset and the owner
+ * Deploys a vault, and funds its depositors.
+ * @param kind the contract, which has the functions of the usual vault
+ * @param more constructor arguments after the asset and the owner
  */
 export async function openVault(
   chain: TestChain,
@@ -28,7 +29,7 @@ export async function openVault(
   const vault = await chain.deploy(deployer, artifacts.creationOf(kind, asset.address, owner, ...more))
   const firstBlock = await chain.head()
   const ofVault = (from: Address, name: string, ...args: unknown[]): Call => callOf(from, vault, kind.abi, name, args)
-  /** Calls in the vault's name, in one transaction. */
+  /** Executes calls from the vault, in one transaction. */
   const run = (...calls: (readonly [Address, Hex])[]): Call =>
     ofVault(
       owner,
@@ -51,14 +52,14 @@ export async function openVault(
     owner,
     asset,
     run,
-    /** A call of any of its functions. */
+    /** Returns a call of any of its functions. */
     callOf: ofVault,
     deposit: (from: Address, assets: bigint) => ofVault(from, 'deposit', assets, from),
     withdraw: (from: Address, assets: bigint) => ofVault(from, 'withdraw', assets, from, from),
     redeem: (from: Address, shares: bigint) => ofVault(from, 'redeem', shares, from, from),
     pause: () => ofVault(owner, 'pause'),
     unpause: () => ofVault(owner, 'unpause'),
-    /** Counts so much of the asset for the shares, beside what lies idle. */
+    /** Sets the amount of the asset that the vault counts for its shares besides its idle balance. */
     report: (outside: bigint) => ofVault(owner, 'report', outside),
     sharesOf: async (account: Address) =>
       (await chain.client.readContract({
@@ -70,8 +71,8 @@ export async function openVault(
   }
 }
 
-/** The logs of a transaction that the vault or the position manager wrote. */
-export function logsOf(receipt: TransactionReceipt, vault: Address, manager: Address): Told[] {
+/** Decodes the logs of a transaction that the vault or the position manager has emitted. */
+export function logsOf(receipt: TransactionReceipt, vault: Address, manager: Address): DecodedLog[] {
   const abis = new Map([
     [vault.toLowerCase(), artifacts.vault.abi],
     [manager.toLowerCase(), artifacts.manager.abi],

@@ -45,7 +45,7 @@ export async function deployProtocol(chain: TestChain) {
     )
   }
 
-  /** Data that mints a position; ticks are of the pool, amounts of each token at most. */
+  /** Returns the call data that mints a position, with the ticks of the pool and the maximum amount of each token. */
   const mintData = (
     to: Address,
     lower: number,
@@ -75,7 +75,7 @@ export async function deployProtocol(chain: TestChain) {
     })
   }
 
-  /** A pool in which so many units of one token are worth so many of the other, with deep liquidity around. */
+  /** Creates a pool at the price that follows from two amounts of equal value, with deep liquidity around it. */
   const createPool = async (
     base: readonly [TestToken, bigint],
     quote: readonly [TestToken, bigint],
@@ -113,7 +113,7 @@ export async function deployProtocol(chain: TestChain) {
     approve,
     mintData,
     createPool,
-    /** Swaps so much of one token for another, as the trader. */
+    /** Swaps an amount of one token for another, as the trader. */
     swap: (from: TestToken, to: TestToken, units: bigint) =>
       callOf(trader, router, artifacts.router.abi, 'exactInputSingle', [swapOf(trader, from, to, units)]),
     swapData: (recipient: Address, from: TestToken, to: TestToken, units: bigint): Hex =>
@@ -135,7 +135,7 @@ export async function deployProtocol(chain: TestChain) {
       managerData('decreaseLiquidity', { tokenId: id, liquidity, amount0Min: 0n, amount1Min: 0n, deadline }),
     collectData: (id: bigint, recipient: Address, most = maxUint128): Hex =>
       managerData('collect', { tokenId: id, recipient, amount0Max: most, amount1Max: most }),
-    /** Calls by which the owner of a position withdraws its liquidity, collects and burns it. */
+    /** Returns the calls by which the owner of a position withdraws its liquidity, collects and burns it. */
     burnCalls: (id: bigint, liquidity: bigint, owner: Address): [Address, Hex][] => [
       [manager, managerData('decreaseLiquidity', { tokenId: id, liquidity, amount0Min: 0n, amount1Min: 0n, deadline })],
       [
@@ -147,7 +147,7 @@ export async function deployProtocol(chain: TestChain) {
   }
 }
 
-/** The two in the order that a pool has them in. */
+/** Returns two tokens with their values in the order of a pool. */
 export function sorted<Value>(
   pair: readonly (readonly [TestToken, Value])[],
 ): [readonly [TestToken, Value], readonly [TestToken, Value]] {

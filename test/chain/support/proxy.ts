@@ -3,7 +3,7 @@ import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** A request as a node gets it. */
+/** A JSON-RPC request. */
 export interface RpcRequest {
   readonly id: number
   readonly method: string
@@ -13,25 +13,25 @@ export interface RpcRequest {
 export type RpcAnswer =
   { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
 
-/** An answer of HTTP in place of one of JSON-RPC. */
+/** An HTTP response that replaces the JSON-RPC response. */
 export interface HttpAnswer {
   readonly status: number
   readonly body: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether more of the body seems to come, and never does. */
+  /** Whether the body is left unfinished, with the connection open. */
   readonly stalls?: boolean
-  /** Whether the connection ends behind the body. */
+  /** Whether the connection is closed after the body, without an end of the response. */
   readonly breaksOff?: boolean
 }
 
-/** Behaviour of a proxy for a request: an answer of its own, the node's answer changed, or none at all. */
-export type Meddle = (
+/** Handles a request of a proxy: forwards it by `pass`, responds in place of the node, or drops the connection. */
+export type Intercept = (
   request: RpcRequest,
   pass: (request?: RpcRequest) => Promise<RpcAnswer>,
 ) => Promise<RpcAnswer | HttpAnswer | 'drop'>
 
-/** Stands before a node, and counts and meddles. */
-export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass()) {
+/** Starts an HTTP proxy of a node, which counts requests and can intercept them. */
+export async function startProxy(url: string, intercept: Intercept = (_, pass) => pass()) {
   const counts = new Map<string, number>()
   const agent = new Agent({ keepAlive: true })
   const server = createServer((inbound, outbound) => {
@@ -41,7 +41,7 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
       const pass = async (other = request): Promise<RpcAnswer> => {
         return JSON.parse(await post(agent, url, JSON.stringify({ jsonrpc: '2.0', ...other }))) as RpcAnswer
       }
-      const answer = await meddle(request, pass)
+      const answer = await intercept(request, pass)
       if (answer === 'drop') return void outbound.destroy()
       outbound.setHeader('content-type', 'application/json')
       if ('status' in answer) {
@@ -56,7 +56,7 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Requests by method since the last time this was asked. */
+    /** Returns the number of requests by method since the last call. */
     takeCounts(): Record<string, number> {
       const taken = Object.fromEntries(counts)
       counts.clear()
@@ -70,7 +70,7 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
   }
 }
 
-/** Sends JSON to a node, and returns what it answers, with less work than `fetch`: tests send ten thousands of requests. */
+/** Posts JSON to a node, and returns the body of the response; cheaper than `fetch` for tens of thousands of requests. */
 async function post(agent: Agent, url: string, body: string): Promise<string> {
   const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }).end(body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]

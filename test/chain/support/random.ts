@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that look like chance, the same ones for a seed (mulberry32). */
+/** Returns a pseudo-random generator of numbers from 0 to below 1 (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed
   return () => {

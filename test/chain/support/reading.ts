@@ -14,11 +14,11 @@ export interface TestVault {
   readonly firstBlock: number
 }
 
-/** Facts of two kinds, as a feed says them. */
+/** Facts of two kinds, as in a feed. */
 export type EventFact = Extract<FactInput, { kind: 'event' }>
 export type MarkFact = Extract<FactInput, { kind: 'mark' }>
 
-/** A chain.json, as its text says it. */
+/** The contents of a chain.json, not validated. */
 export type ChainJson = Record<string, unknown>
 
 export function chainJson(
@@ -51,10 +51,10 @@ export function configOf(json: ChainJson): ChainConfig {
   return readChainConfig('chain.json', JSON.stringify(json))
 }
 
-/** Tests don't wait long. */
+/** Short pauses between attempts. */
 const retry = { firstMilliseconds: 2, maxMilliseconds: 20 }
 
-/** Times of faults for tests of them. */
+/** Short time limits of faults, for tests in which faults last. */
 export const shortFaultTimes = {
   reportedAfter: 100,
   unexplainedReportedAfter: 700,
@@ -62,8 +62,8 @@ export const shortFaultTimes = {
   repeatedAfter: 60_000,
 }
 
-/** Messages of the reader to its operator. */
-export interface Said {
+/** A log message of the chain reader. */
+export interface ReaderMessage {
   readonly level: string
   readonly message: string
   readonly facts: Readonly<Record<string, unknown>>
@@ -71,21 +71,25 @@ export interface Said {
 
 export function optionsOf(
   json: ChainJson,
-  { once = true, signal = new AbortController().signal, said = [] as Said[] } = {},
+  { once = true, signal = new AbortController().signal, messages = [] as ReaderMessage[] } = {},
 ) {
-  const report = (level: string, message: string, facts: Said['facts']): void =>
-    void said.push({ level, message, facts })
+  const report = (level: string, message: string, facts: ReaderMessage['facts']): void =>
+    void messages.push({ level, message, facts })
   return { file: 'chain.json', config: configOf(json), report, signal, once, retry }
 }
 
-/** The facts of a chain up to its newest final block. */
+/** Reads the facts of a chain up to its newest final block. */
 export async function factsOf(json: ChainJson): Promise<FactInput[]> {
   return (await linesOf(json)).map((line) => JSON.parse(line) as FactInput)
 }
 
-export async function linesOf(json: ChainJson, said: Said[] = [], times?: typeof shortFaultTimes): Promise<string[]> {
+export async function linesOf(
+  json: ChainJson,
+  messages: ReaderMessage[] = [],
+  times?: typeof shortFaultTimes,
+): Promise<string[]> {
   const lines: string[] = []
-  const options = optionsOf(json, { said })
+  const options = optionsOf(json, { messages })
   const faults = times && { retry: { ...retry, faultTimes: times } }
   for await (const facts of chainFeed({ ...options, ...faults }, null).facts) {
     lines.push(...facts.map((fact) => JSON.stringify(fact)))
@@ -115,9 +119,13 @@ export async function linesAfter(json: ChainJson, position: ChainPosition): Prom
   return lines
 }
 
-/** Applies a chain to a database, from where it has it, up to the newest final block. */
-export async function applyChain(database: Database, json: ChainJson, said: Said[] = []): Promise<Summary> {
-  const options = optionsOf(json, { said })
+/** Applies a chain to a database, from its stored position up to the newest final block. */
+export async function applyChain(
+  database: Database,
+  json: ChainJson,
+  messages: ReaderMessage[] = [],
+): Promise<Summary> {
+  const options = optionsOf(json, { messages })
   const source = chainFeed(options, await readFeedPosition(database.prisma, chainName(options.config)))
   return ingest({ database, source })
 }

@@ -1,6 +1,6 @@
 import { concatHex, type Hex, numberToHex, size, toEventSelector, toFunctionSelector } from 'viem'
 
-/* Contracts for tests that are written as bytes: each does one odd thing. */
+/* Bytecode of contracts with unusual behaviour. */
 
 /** PUSH0, PUSH0, REVERT. */
 export const reverting: Hex = '0x5f5ffd'
@@ -10,8 +10,8 @@ export function creationOfCode(runtime: Hex): Hex {
   return concatHex(['0x61', numberToHex(size(runtime), { size: 2 }), '0x80600a5f395ff3', runtime])
 }
 
-/** Answers each call with its own address, twice, but for those of some functions, which revert. */
-export function sayingItselfBut(...signatures: readonly string[]): Hex {
+/** Returns code that responds to each call with its own address, twice, and reverts calls of the given functions. */
+export function returningItselfExcept(...signatures: readonly string[]): Hex {
   const checkBytes = 10
   const saying = '0x305f523060205260405ff3'
   const revertsAt = 5 + checkBytes * signatures.length + size(saying)
@@ -22,7 +22,7 @@ export function sayingItselfBut(...signatures: readonly string[]): Hex {
 }
 
 /**
- * Logs that a pool has added liquidity from tick 0 to 10 for the owner whom it is given as its only data; every other call
+ * Returns code that logs a Mint of a pool, from tick 0 to 10, for the owner in the call data of one word; any other call
  * reverts.
  */
 export function loggingMint(): Hex {

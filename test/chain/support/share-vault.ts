@@ -41,7 +41,7 @@ export async function openShareVault(
   )
   const call = (from: Address, name: string, ...args: readonly unknown[]): Call =>
     callOf(from, vault, kind.abi, name, args)
-  /** Amounts of USDC and WETH in the order of the pool. */
+  /** Returns amounts of USDC and WETH in the order of the pool. */
   const pair = (usdc: bigint, weth: bigint): readonly [bigint, bigint] =>
     token0 === protocol.usdc ? [usdc, weth] : [weth, usdc]
   const read = async <Value>(functionName: string, block: number, ...args: readonly unknown[]): Promise<Value> =>
@@ -66,14 +66,14 @@ export async function openShareVault(
   }
 }
 
-/** Asks a pool what it would pay to vaults. */
+/** Reads the amounts that a pool would pay to vaults. */
 export async function observePayouts(chain: TestChain, observer: ReturnType<typeof observe>) {
   const [deployer] = chain.accounts as [Address]
   const { abi } = artifacts.payout
   const helper = await chain.deploy(deployer, artifacts.creationOf(artifacts.payout))
   const code = (await chain.client.getCode({ address: helper })) as Hex
 
-  /** All that the vault would have after it took everything out, range by range. */
+  /** Returns the amounts that the vault would have after the withdrawal of all its ranges, by range. */
   const payoutAt = async (
     vault: Pick<ShareVault, 'address' | 'pool'>,
     ranges: readonly (readonly [number, number])[],
@@ -107,7 +107,7 @@ export async function observePayouts(chain: TestChain, observer: ReturnType<type
   return {
     payoutAt,
     worth,
-    /** The ranges that the vault names at a block. */
+    /** Returns the ranges that the vault reports at a block. */
     async rangesAt(vault: ShareVault, block: number): Promise<(readonly [number, number])[]> {
       const names = ['baseLower', 'baseUpper', 'limitLower', 'limitUpper']
       const [a, b, c, d] = (await Promise.all(names.map((name) => vault.read<number>(name, block)))) as [

@@ -3,7 +3,7 @@ import { type Call, callOf, type TestChain } from './anvil.ts'
 import * as artifacts from './artifacts.ts'
 import { feeTier, type Protocol, sorted, type TestToken } from './protocol.ts'
 
-/** Positions of a stranger, who may send them to anybody: in a token of his own and USDC. */
+/** Creates positions of an account that is no vault, in USDC and a token that no chain.json contains. */
 export async function openStrays(chain: TestChain, protocol: Protocol) {
   const [stranger] = chain.accounts as [Address]
   const { manager, usdc } = protocol
@@ -25,7 +25,7 @@ export async function openStrays(chain: TestChain, protocol: Protocol) {
   )
   return {
     token: junk,
-    /** Mints a position in the unknown token to somebody. */
+    /** Mints a position in the unknown token to an account. */
     mintTo: (to: Address): Call => ({
       from: stranger,
       to: manager,

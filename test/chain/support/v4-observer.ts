@@ -20,8 +20,8 @@ export interface V4Paid {
   readonly principal1: bigint
 }
 
-/** A change of liquidity with the amounts that the PoolManager has told its caller. */
-export interface ToldModification {
+/** A change of liquidity with the amounts that the PoolManager has returned to its caller. */
+export interface ReportedModification {
   readonly logIndex: number
   readonly number: bigint
   readonly liquidity: bigint
@@ -41,13 +41,13 @@ const selector = toFunctionSelector(
   'modifyLiquidity((address,address,uint24,int24,address),(int24,int24,int256,bytes32),bytes)',
 )
 
-/** Asks Uniswap v4 itself what positions pay. */
+/** Reads the amounts that positions pay from the contracts of Uniswap v4. */
 export async function observeV4(chain: TestChain, v4: Pick<V4, 'poolManager' | 'manager'>) {
   const [deployer] = chain.accounts as [Address]
   const helper = await chain.deploy(deployer, artifacts.creationOf(artifacts.v4Payout))
   const code = (await chain.client.getCode({ address: helper })) as Hex
   return {
-    /** The amounts that each position would pay, one after another, and the balances after it. */
+    /** Returns the amounts that each position would pay, one after another, and the balances afterwards. */
     async takeAll(
       vault: Address,
       ids: readonly bigint[],
@@ -66,18 +66,18 @@ export async function observeV4(chain: TestChain, v4: Pick<V4, 'poolManager' | '
       type Answer = readonly [readonly V4Paid[], readonly bigint[]]
       return decodeFunctionResult({ abi: payout, functionName: 'takeAll', data }) as Answer
     },
-    /** The changes of liquidity in a transaction, with the answers of the PoolManager in its trace. */
-    async modificationsIn(txHash: Hex): Promise<ToldModification[]> {
+    /** Returns the changes of liquidity in a transaction, with the return values of the PoolManager from its trace. */
+    async modificationsIn(txHash: Hex): Promise<ReportedModification[]> {
       const params = [txHash, { tracer: 'callTracer' }]
       const trace = (await chain.request({ method: 'debug_traceTransaction', params })) as Trace
       const calls = flatten(trace).filter(({ to, input }) => isPoolManager(to) && input.startsWith(selector))
       const { logs } = await chain.receiptOf(txHash)
-      const told = logs.flatMap((log) => {
+      const logIndexes = logs.flatMap((log) => {
         if (!isPoolManager(log.address)) return []
         const { eventName } = decodeEventLog({ abi, topics: log.topics, data: log.data })
         return String(eventName) === 'ModifyLiquidity' ? [log.logIndex] : []
       })
-      return calls.map(({ input, output = '0x' }, index) => readCall(input, output, told[index] as number))
+      return calls.map(({ input, output = '0x' }, index) => readCall(input, output, logIndexes[index] as number))
     },
   }
 
@@ -86,7 +86,7 @@ export async function observeV4(chain: TestChain, v4: Pick<V4, 'poolManager' | '
   }
 }
 
-function readCall(input: Hex, output: Hex, logIndex: number): ToldModification {
+function readCall(input: Hex, output: Hex, logIndex: number): ReportedModification {
   const { args } = decodeFunctionData({ abi, data: input })
   const [, params] = args as unknown as readonly [unknown, { readonly liquidityDelta: bigint; readonly salt: Hex }]
   const data = { abi, functionName: 'modifyLiquidity', data: output }

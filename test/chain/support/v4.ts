@@ -17,7 +17,7 @@ import { type Protocol, sorted, squareRoot, type TestToken } from './protocol.ts
 /** The chain's own coin, as pools of Uniswap v4 hold it. */
 export const coin: TestToken = { address: zeroAddress, symbol: 'ETH', decimals: 18 }
 
-/** The terms of a pool. */
+/** The parameters that identify a pool. */
 export interface PoolKey {
   readonly currency0: Address
   readonly currency1: Address
@@ -47,7 +47,7 @@ const actions = { increase: 0, decrease: 1, mint: 2, burn: 3, settle: 0x0b, take
 
 type Step = readonly [action: number, params: Hex]
 
-/** The pools' liquidity is so wide that nobody trades beyond it. */
+/** Wide range of the pools' liquidity, beyond which no trade moves the price. */
 const widest = 887_220
 const [leastPrice, greatestPrice] = [4_295_128_740n, 1_461_446_703_485_210_103_287_273_052_203_988_822_378_723_970_341n]
 
@@ -74,7 +74,7 @@ export async function deployV4(chain: TestChain, protocol: Protocol) {
   await chain.request({ method: 'anvil_setBalance', params: [deployer, `0x${(10n ** 26n).toString(16)}`] })
   await chain.request({ method: 'anvil_setBalance', params: [trader, `0x${(10n ** 26n).toString(16)}`] })
 
-  /** A pool in which so many units of one token are worth so many of the other, with wide liquidity. */
+  /** Creates a pool at the price that follows from two amounts of equal value, with wide liquidity. */
   const createPool = async (
     base: readonly [TestToken, bigint],
     quote: readonly [TestToken, bigint],
@@ -100,13 +100,13 @@ export async function deployV4(chain: TestChain, protocol: Protocol) {
     liquidity,
     createManager,
     createPool,
-    /** Puts a hook that does nothing at an address, whose last bits are its flags. */
+    /** Deploys a hook without effect at an address whose last bits are its flags. */
     async createHook(flags: number): Promise<Address> {
       const address = getAddress(`0x${'ab'.repeat(18)}${flags.toString(16).padStart(4, '0')}`)
       await chain.request({ method: 'anvil_setCode', params: [address, artifacts.v4Hooks.deployed] })
       return address
     },
-    /** Swaps so much of a token in, as the trader. */
+    /** Swaps an exact input amount of a token, as the trader. */
     swap(key: PoolKey, from: TestToken, units: bigint): Call {
       const zeroForOne = from.address === key.currency0
       const params = { zeroForOne, amountSpecified: -units, sqrtPriceLimitX96: zeroForOne ? leastPrice : greatestPrice }
@@ -118,7 +118,7 @@ export async function deployV4(chain: TestChain, protocol: Protocol) {
       const call = callOf(trader, donor, artifacts.v4Donate.abi, 'donate', [key, units0, units1, '0x'])
       return key.currency0 === zeroAddress ? { ...call, value: units0 } : call
     },
-    /** Number of the next position. */
+    /** Returns the id of the next position. */
     nextId: async (of = manager): Promise<bigint> =>
       (await chain.client.readContract({
         address: of,
@@ -135,7 +135,7 @@ export async function deployV4(chain: TestChain, protocol: Protocol) {
   }
 }
 
-/** Calls by which an account changes positions, out of what it sends to the manager before. */
+/** Returns calls by which an account changes positions, paid from tokens that it sends to the manager before. */
 export function v4CallsOf(manager: Address, account: Address) {
   const settled = ({ currency0, currency1 }: PoolKey): Step[] => [
     ...[currency0, currency1].map((one): Step => [
@@ -195,7 +195,7 @@ function call(manager: Address, ...steps: readonly Step[]): VaultCall {
   ]
 }
 
-/** Pays with a call where the pool holds the coin; what is left comes back. */
+/** Adds payment in the native coin to a call where the pool holds it; the remainder is returned. */
 function withCoin(one: Call, { currency0 }: PoolKey): Call {
   return currency0 === zeroAddress ? { ...one, value: 10n ** 24n } : one
 }
