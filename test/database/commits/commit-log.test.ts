@@ -70,7 +70,7 @@ describe('a batch', () => {
   test('that fails leaves no row, and no gap in the numbers', async () => {
     await apply(database, [strategy('calm')])
     const failing = database.transaction((transaction) => {
-      appendCommit(transaction, { nonce: commitNonce(), newestTs: midnight, tags: ['catalogue'], ledgerRows: 0 })
+      void appendCommit(transaction, { nonce: commitNonce(), newestTs: midnight, tags: ['catalogue'], ledgerRows: 0 })
       transaction.send({ name: 'division', text: 'select 1 / 0' }, [])
       return Promise.resolve()
     })
@@ -108,14 +108,14 @@ test('eight writers at once leave no gap, and each later row has no older newest
 test.runIf(postgresUrl !== undefined)('the order of the numbers is that of the commits', async () => {
   const [begun, finished] = [deferred(), deferred()]
   const first = database.transaction(async (transaction) => {
-    appendCommit(transaction, { nonce: commitNonce(), newestTs: 1, tags: ['catalogue'], ledgerRows: 0 })
+    void appendCommit(transaction, { nonce: commitNonce(), newestTs: 1, tags: ['catalogue'], ledgerRows: 0 })
     await transaction.query({ name: 'commit_log_test_appended', text: 'select' }, [])
     begun.resolve()
     await finished.promise
   })
   await Promise.race([begun.promise, first])
   const second = database.transaction((transaction) => {
-    appendCommit(transaction, { nonce: commitNonce(), newestTs: 2, tags: ['universe'], ledgerRows: 0 })
+    void appendCommit(transaction, { nonce: commitNonce(), newestTs: 2, tags: ['universe'], ledgerRows: 0 })
     return Promise.resolve()
   })
   try {
