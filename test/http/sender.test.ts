@@ -67,7 +67,7 @@ describe('a sender', () => {
     expect(from('10.0.0.2')).not.toBe(from('10.0.0.1'))
   })
 
-  test('is the one that as many proxies tell of as are trusted, else the other end of the socket', () => {
+  test('is the address that the trusted number of proxies forward, otherwise the remote address of the socket', () => {
     const list = '10.0.0.1,10.0.0.2 , [2001:db8::1]:80'
     expect([0, 1, 2, 3, 4].map((proxies) => from(list, proxies))).toEqual([
       '192.0.2.1',
@@ -85,14 +85,14 @@ describe('a sender', () => {
   })
 })
 
-test('of more senders than are counted, the one that has not asked for the longest is forgotten', async () => {
+test('beyond the limit of counted senders, the least recently used one is forgotten', async () => {
   const count = rateLimiter({ requests: 1, seconds: 3_600 }, 2)
   const isRefused = async (sender: string): Promise<boolean> => (await count(sender)).refusal !== undefined
   expect([await isRefused('a'), await isRefused('b'), await isRefused('a')]).toEqual([false, false, true])
   expect([await isRefused('c'), await isRefused('a'), await isRefused('b')]).toEqual([false, true, false])
 })
 
-test('a sender that is counted keeps none of the header that it was cut out of', () => {
+test('a counted sender does not retain the header that it is a substring of', () => {
   const before = heapBytes()
   const senders = Array.from({ length: 2_000 }, (_, number) => {
     const address = `203.100.${100 + (number >> 8)}.${100 + (number & 127)}`

@@ -15,7 +15,7 @@ import { serverOf, type TestServer } from '../../support/server.ts'
 import { timePasses } from '../../support/time-passes.ts'
 import { apply } from '../../support/world.ts'
 
-/* What is told of commits here is told by the tests: the content is always the same. */
+/* The tests send the commit notifications themselves: the content of the database never changes. */
 
 const snapshot = `/vault/${vaultThatIs.earning}/snapshot`
 const graphql = `/graphql?query=${encodeURIComponent('{ strategies { id } }')}`
@@ -38,7 +38,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-/** A gateway that has heard of these versions, the newest last, and whose reads wait while they are to. */
+/** Creates a gateway that was notified of these versions, the newest last; its reads wait while `isSlow` is pending. */
 function gatewayAt(...heard: string[]): void {
   cache = createResponseCache(1024 * 1024)
   versions = new DataVersions()
@@ -65,8 +65,8 @@ function commit(version: string, tags: readonly string[] = [], newestTs = Number
   versions.committed({ version, newestTs })
 }
 
-/** Version and time, and whether there is an age: how great it is goes by how busy the machine is. */
-function told({ headers }: Response): (string | boolean | null)[] {
+/** Returns version and time, and whether there is an age: its value depends on the load of the machine. */
+function versionHeaders({ headers }: Response): (string | boolean | null)[] {
   return [headers.get('data-version'), headers.get('data-time'), headers.has('data-age')]
 }
 
@@ -82,8 +82,8 @@ const post = (body: object, headers: Record<string, string> = {}): Promise<Respo
     body: JSON.stringify(body),
   })
 
-describe('an answer tells', () => {
-  test('the version that was heard of, over REST and GraphQL, kept or not, with and without a body', async () => {
+describe('the headers of a response have', () => {
+  test('the notified version, over REST and GraphQL, cached or not, with and without a body', async () => {
     gatewayAt('1.5', '2.6')
     for (const ask of [
       () => gateway.get(snapshot),
@@ -93,14 +93,14 @@ describe('an answer tells', () => {
       () => post(bodies),
     ]) {
       const answers = [await ask(), await ask()]
-      expect(answers.map(told)).toEqual([
+      expect(answers.map(versionHeaders)).toEqual([
         ['2.6', '200', true],
         ['2.6', '200', true],
       ])
     }
   })
 
-  test('the newest version also where it is kept, and where the client has it', async () => {
+  test('the newest version also for a cached response and for 304', async () => {
     gatewayAt('1.5')
     const first = await gateway.get(snapshot)
     const etag = first.headers.get('etag') ?? ''
@@ -110,7 +110,7 @@ describe('an answer tells', () => {
     const third = await gateway.get(snapshot, { headers: { 'if-none-match': etag } })
     expect(cache.figures().hits - before).toBe(2)
     expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 304])
-    expect([first, second, third].map(told)).toEqual([
+    expect([first, second, third].map(versionHeaders)).toEqual([
       ['1.5', '100', true],
       ['2.6', '200', true],
       ['2.6', '200', true],
@@ -118,7 +118,7 @@ describe('an answer tells', () => {
     expect(second.headers.get('etag')).toBe(etag)
   })
 
-  test('the version that was heard of before its first read, though a newer one comes meanwhile', async () => {
+  test('the version that was notified before the first read, even if a newer one follows during the request', async () => {
     gatewayAt('1.5')
     let read: () => void = () => undefined
     isSlow = new Promise((resolve) => (read = resolve))
@@ -127,24 +127,24 @@ describe('an answer tells', () => {
     commit('2.6')
     const late = gateway.get(snapshot)
     read()
-    expect(told(await early)[0]).toBe('1.5')
-    expect(told(await joined)[0]).toBe('1.5')
-    expect(told(await late)[0]).toBe('2.6')
+    expect(versionHeaders(await early)[0]).toBe('1.5')
+    expect(versionHeaders(await joined)[0]).toBe('1.5')
+    expect(versionHeaders(await late)[0]).toBe('2.6')
   })
 
-  test('no version while commits are not heard of, nor in an empty database, but its age', async () => {
+  test('no version without notifications of commits, nor in an empty database, but an age', async () => {
     gatewayAt()
-    expect(told(await gateway.get(snapshot))).toEqual([null, null, true])
+    expect(versionHeaders(await gateway.get(snapshot))).toEqual([null, null, true])
     commit('1.5')
-    expect(told(await gateway.get(snapshot))).toEqual(['1.5', '100', true])
+    expect(versionHeaders(await gateway.get(snapshot))).toEqual(['1.5', '100', true])
     listening(false)
-    expect(told(await gateway.get(snapshot))).toEqual([null, null, true])
+    expect(versionHeaders(await gateway.get(snapshot))).toEqual([null, null, true])
     listening(true)
     commit('1.9')
-    expect(told(await gateway.get(snapshot))).toEqual(['1.9', '100', true])
+    expect(versionHeaders(await gateway.get(snapshot))).toEqual(['1.9', '100', true])
   })
 
-  test('how long it has not known that it had heard of everything, and none before it first did', async () => {
+  test('the time since the last proof that all commits were notified, and no age before the first proof', async () => {
     gatewayAt('1.5')
     const daySeconds = 86_400
     versions.upToDate(performance.now() - daySeconds * 1_000)
@@ -152,13 +152,13 @@ describe('an answer tells', () => {
     versions.upToDate(performance.now())
     expect(age(await gateway.get(snapshot))).toBeLessThan(daySeconds)
     const unknown = gatewayOn(database, { versions: new DataVersions() })
-    expect(told(await unknown.get(snapshot))).toEqual([null, null, false])
+    expect(versionHeaders(await unknown.get(snapshot))).toEqual([null, null, false])
   })
 
-  test('nothing of it where it is a refusal, and lets pages of other origins read it', async () => {
+  test('neither version nor age for a refusal, and pages of other origins may read them', async () => {
     gatewayAt('1.5')
     const missing = await gateway.get('/vault/0x0000000000000000000000000000000000000009/snapshot')
-    expect([missing.status, ...told(missing)]).toEqual([404, null, null, false])
+    expect([missing.status, ...versionHeaders(missing)]).toEqual([404, null, null, false])
     const exposed = (await gateway.get(snapshot)).headers.get('access-control-expose-headers')
     for (const name of ['data-version', 'data-time', 'data-age']) expect(exposed?.split(', ')).toContain(name)
     const preflight = await gateway.get(snapshot, { method: 'OPTIONS' })
@@ -166,7 +166,7 @@ describe('an answer tells', () => {
   })
 })
 
-test('versions never go back on a connection, also where requests come before the answers to others', async () => {
+test('versions never decrease on a connection, also for pipelined requests', async () => {
   gatewayAt('1.5')
   const server = await serverOf(gateway.app)
   servers.push(server)
@@ -174,7 +174,7 @@ test('versions never go back on a connection, also where requests come before th
   let read: () => void = () => undefined
   isSlow = new Promise((resolve) => (read = resolve))
   const { send, receives, socket } = await rawConnection(server.port)
-  // The first waits for its body until version 2, the second is kept, and would be told version 1 at once.
+  // The first waits for its body until version 2; the second is cached, and would get version 1 immediately.
   const body = JSON.stringify(bodies)
   const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nmin-data-version: 2.6\r\n`
   send(`${head}content-length: ${body.length}\r\n\r\n${body}GET /strategies HTTP/1.1\r\nhost: a\r\n\r\n`)
@@ -187,34 +187,42 @@ test('versions never go back on a connection, also where requests come before th
 })
 
 describe('Min-Data-Version', () => {
-  const asking = (version: string, path = snapshot): Promise<Response> =>
+  const requestVersion = (version: string, path = snapshot): Promise<Response> =>
     gateway.get(path, { headers: { 'min-data-version': version } })
 
-  test('is there already: of the newest, an older one that is remembered, and one that only the log has', async () => {
+  test('is reached: the newest version, an older one in memory, and one that only the log has', async () => {
     const logged = (await readVersionAt(database, 1)) ?? ''
     gatewayAt('1000.5', '1001.6')
     for (const version of ['1001.6', '1000.5', logged]) {
-      const answers = [await asking(version), await asking(version, graphql), await asking(version)]
-      for (const answer of answers) expect([answer.status, told(answer)[0]]).toEqual([200, '1001.6'])
+      const answers = [
+        await requestVersion(version),
+        await requestVersion(version, graphql),
+        await requestVersion(version),
+      ]
+      for (const answer of answers) expect([answer.status, versionHeaders(answer)[0]]).toEqual([200, '1001.6'])
     }
   })
 
-  test('is waited for, also by what is kept', async () => {
+  test('is awaited, also by requests for cached responses', async () => {
     gatewayAt('1.5')
     await gateway.get(snapshot)
-    const answers = [asking('3.7'), asking('2.6', '/strategies'), post(bodies, { 'min-data-version': '3.7' })]
+    const answers = [
+      requestVersion('3.7'),
+      requestVersion('2.6', '/strategies'),
+      post(bodies, { 'min-data-version': '3.7' }),
+    ]
     await timePasses(50)
     commit('2.6')
     commit('3.7')
     for (const each of answers) {
       const answer = await each
-      expect([answer.status, told(answer)[0]]).toEqual([200, '3.7'])
+      expect([answer.status, versionHeaders(answer)[0]]).toEqual([200, '3.7'])
     }
   })
 
-  test('that does not come is refused in time, and when to ask again is said', async () => {
+  test('that is not reached in time is refused with Retry-After', async () => {
     gatewayAt('1.5')
-    const refused = await asking('2.6')
+    const refused = await requestVersion('2.6')
     expect(refused.headers.get('retry-after')).toBe('2')
     expect(await problemOf(refused, 503)).toMatchObject({ type: 'urn:vault-gateway:problem:data-not-there-yet' })
     listening(false)
@@ -223,21 +231,21 @@ describe('Min-Data-Version', () => {
     expect((await errorOf(ofGraphql)).extensions).toEqual({ code: 'DATA_NOT_THERE_YET' })
   })
 
-  test('of another history is refused: where another version has its number, or none has', async () => {
+  test('of another history is refused: if its number belongs to another version, or to none', async () => {
     gatewayAt('1000.5', '1001.6')
     for (const version of ['1001.5', '1000.6', '1.1', '999.5']) {
-      expect(await problemOf(await asking(version), 409)).toMatchObject({
+      expect(await problemOf(await requestVersion(version), 409)).toMatchObject({
         type: 'urn:vault-gateway:problem:history-changed',
       })
     }
-    expect((await errorOf(await asking('1001.5', graphql))).extensions).toEqual({ code: 'HISTORY_CHANGED' })
-    const waiting = asking('1002.7')
+    expect((await errorOf(await requestVersion('1001.5', graphql))).extensions).toEqual({ code: 'HISTORY_CHANGED' })
+    const waiting = requestVersion('1002.7')
     await timePasses(50)
     commit('1002.8')
     expect((await waiting).status).toBe(409)
   })
 
-  /** A gateway that has heard of later versions before its database lost them in a failover. */
+  /** Creates a gateway that was notified of later versions before its database lost them in a failover. */
   function afterFailover(): void {
     gatewayAt('100.6', far)
     listening(false)
@@ -249,33 +257,33 @@ describe('Min-Data-Version', () => {
 
   test('of a lost history is refused also while the numbers of this one are lower', async () => {
     afterFailover()
-    const waiting = [asking('100.6'), asking('100.6', graphql)]
+    const waiting = [requestVersion('100.6'), requestVersion('100.6', graphql)]
     await timePasses(50)
     versions.upToDate(performance.now())
     for (const answer of waiting) expect((await answer).status).toBe(409)
-    // Far more commits than can have come since the newest proof.
-    expect((await asking(far)).status).toBe(409)
+    // Far more commits than are possible since the newest proof.
+    expect((await requestVersion(far)).status).toBe(409)
   })
 
-  test('that no commit has had yet is not there yet, although every commit until now is here', async () => {
+  test('that no commit has reached is pending, although every commit until now is present', async () => {
     gatewayAt('99.5')
-    const waiting = [asking('100.6'), asking('100.6', graphql), asking(far)]
+    const waiting = [requestVersion('100.6'), requestVersion('100.6', graphql), requestVersion(far)]
     await timePasses(50)
     versions.upToDate(performance.now())
     for (const answer of waiting) expect((await answer).status).toBe(503)
     afterFailover()
     versions.upToDate(performance.now())
-    const beyond = asking(`${99 + versionLimits.ahead + 2}.6`)
+    const beyond = requestVersion(`${99 + versionLimits.ahead + 2}.6`)
     await timePasses(50)
     versions.upToDate(performance.now())
     expect((await beyond).status).toBe(503)
   })
 
-  test('is not taken for one of a lost history without proof that every commit until now is here', async () => {
+  test('is not treated as one of a lost history without proof that every commit until now is present', async () => {
     afterFailover()
     const lagging = performance.now() - versionLimits.waitMilliseconds - 1
     versions.upToDate(lagging)
-    const statuses = [asking('100.6'), asking(far)].map(async (answer) => (await answer).status)
+    const statuses = [requestVersion('100.6'), requestVersion(far)].map(async (answer) => (await answer).status)
     await timePasses(50)
     versions.upToDate(lagging)
     expect(await Promise.all(statuses)).toEqual([503, 503])
@@ -284,12 +292,12 @@ describe('Min-Data-Version', () => {
     listening(false)
     listening(true)
     commit('99.5')
-    expect((await asking(far)).status).toBe(503)
+    expect((await requestVersion(far)).status).toBe(503)
   })
 
-  test('that comes late is not of a lost history, however many proofs come before', async () => {
+  test('that is notified late is not of a lost history, however many proofs precede it', async () => {
     gatewayAt('99.5')
-    const answer = asking('100.6')
+    const answer = requestVersion('100.6')
     await timePasses(50)
     versions.upToDate(performance.now())
     await timePasses(50)
@@ -313,13 +321,13 @@ describe('Min-Data-Version', () => {
     `1.${'5'.repeat(20)}`,
   ])('is refused where it is none: %s', async (version) => {
     gatewayAt('1.5')
-    expect(await problemOf(await asking(version), 400)).toMatchObject({
+    expect(await problemOf(await requestVersion(version), 400)).toMatchObject({
       type: 'urn:vault-gateway:problem:bad-data-version',
     })
-    expect((await errorOf(await asking(version, graphql))).extensions).toEqual({ code: 'BAD_DATA_VERSION' })
+    expect((await errorOf(await requestVersion(version, graphql))).extensions).toEqual({ code: 'BAD_DATA_VERSION' })
   })
 
-  test('is waited for by so many at once, and by nobody who has left', async () => {
+  test('is awaited by a limited number of requests, and by none whose client has left', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
     const waitFor = createAwaitVersion(versions, () => Promise.resolve(null), report, new Turns(10), limits)
@@ -330,7 +338,7 @@ describe('Min-Data-Version', () => {
       expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests are waiting')])
     }
     const waiting = ['first', 'first', 'second'].map((sender) => waitFor('2.6', sender, onDisconnect))
-    // One sender has half of the places, and the next ones a part of those that are left.
+    // One sender has half of the places, and each next one a part of the rest.
     await isRefused('first')
     const last = waitFor('2.6', 'third', onDisconnect)
     await isRefused('second')
@@ -341,7 +349,7 @@ describe('Min-Data-Version', () => {
     expect(await Promise.all([...waiting.slice(1), last, another])).toEqual([null, null, null, null])
   })
 
-  test('is not waited for where it is further off than commits can come', async () => {
+  test('is not awaited if commits cannot reach it in time', async () => {
     gatewayAt('1.5')
     const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
     const waitFor = createAwaitVersion(versions, () => Promise.resolve(null), report, new Turns(10), limits)
@@ -350,11 +358,11 @@ describe('Min-Data-Version', () => {
     const refused = await wanted(1 + limits.ahead + 1)
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
     expect(refused?.body).toContain(`more than ${limits.ahead} commits beyond the newest`)
-    // It has taken no place from those that can come.
+    // It has taken no place from reachable versions.
     const farthest = wanted(1 + limits.ahead)
     commit(`${1 + limits.ahead}.5`)
     expect(await farthest).toBeNull()
-    // Nothing is known of how far off it is while commits are not heard of.
+    // Its distance is unknown without notifications of commits.
     listening(false)
     const unknown = wanted(1_000_000)
     listening(true)
@@ -362,13 +370,13 @@ describe('Min-Data-Version', () => {
     expect(await unknown).toBeNull()
   })
 
-  test('of old versions asks the database a few times at once, and once for one', async () => {
+  test('of old versions is looked up with limited concurrency, and once for equal versions', async () => {
     gatewayAt('5000.5')
-    let asked = 0
+    let lookups = 0
     let answer: () => void = () => undefined
     const answered = new Promise<void>((resolve) => (answer = resolve))
     const versionAt = async (): Promise<string> => {
-      asked++
+      lookups++
       await answered
       return '7.5'
     }
@@ -382,26 +390,26 @@ describe('Min-Data-Version', () => {
     const ofSender = versionLimits.lookups / 2
     const same = Array.from({ length: 10 }, () => ask('7.5', '192.0.2.1'))
     const others = askMany(100, '192.0.2.1')
-    await expect.poll(() => asked).toBe(ofSender)
-    // What another sender has asked for is shared.
+    await expect.poll(() => lookups).toBe(ofSender)
+    // The lookup of another sender is shared.
     const joined = ask('7.5', '192.0.2.2')
     const ofAnother = askMany(200, '192.0.2.2')
-    await expect.poll(() => asked).toBe(2 * ofSender)
+    await expect.poll(() => lookups).toBe(2 * ofSender)
     const ofThird = ask('300.5', '192.0.2.3')
     await timePasses(50)
-    expect(asked).toBe(2 * ofSender)
+    expect(lookups).toBe(2 * ofSender)
     answer()
     expect(new Set(await Promise.all([...same, joined]))).toEqual(new Set([200]))
     expect(new Set(await Promise.all([...others, ...ofAnother, ofThird]))).toEqual(new Set([409]))
-    expect(asked).toBe(1 + 30 + 30 + 1)
+    expect(lookups).toBe(1 + 30 + 30 + 1)
   })
 
-  test('of an old version waits for its turn, in which senders alternate, and not for long', async () => {
+  test('of an old version waits for its turn, in which senders alternate, for a limited time', async () => {
     gatewayAt('5000.5')
-    const asked: number[] = []
+    const lookups: number[] = []
     const answers: (() => void)[] = []
     const versionAt = (seq: number): Promise<string> => {
-      asked.push(seq)
+      lookups.push(seq)
       return new Promise((resolve) => answers.push(() => resolve(`${seq}.5`)))
     }
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
@@ -413,25 +421,25 @@ describe('Min-Data-Version', () => {
       waitFor(`${seq}.5`, sender, (cancel) => leave.push(cancel))
     const running = ask(7, 'first')
     const [left, next, late, ofOther] = [ask(8, 'first'), ask(9, 'first'), ask(10, 'first'), ask(11, 'second')]
-    await expect.poll(() => asked).toEqual([7])
+    await expect.poll(() => lookups).toEqual([7])
     leave[1]?.()
     expect((await left)?.status).toBe(503)
     answers[0]?.()
     expect(await running).toBeNull()
-    await expect.poll(() => asked).toEqual([7, 9])
+    await expect.poll(() => lookups).toEqual([7, 9])
     answers[1]?.()
     expect(await next).toBeNull()
-    await expect.poll(() => asked).toEqual([7, 9, 11])
-    // Its turn has not come when the time is over.
+    await expect.poll(() => lookups).toEqual([7, 9, 11])
+    // Its turn is not reached before the time limit.
     vi.advanceTimersByTime(limits.waitMilliseconds)
     const refused = await late
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
     expect(refused?.body).toContain('ask for old versions at once')
     answers[2]?.()
-    expect([await ofOther, asked]).toEqual([null, [7, 9, 11]])
+    expect([await ofOther, lookups]).toEqual([null, [7, 9, 11]])
   })
 
-  test('of an old version that was read before takes no place of those that wait', async () => {
+  test('of an old version that was read before takes no place in the queue', async () => {
     gatewayAt('5000.5')
     const versionAt = (seq: number): Promise<string> => Promise.resolve(`${seq}.5`)
     const limits = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
@@ -445,16 +453,16 @@ describe('Min-Data-Version', () => {
     expect(await waiting).toBeNull()
   })
 
-  test('of old versions remembers so many of the database, and asks again for the least recent one', async () => {
+  test('of old versions is stored for a limited number, and looked up again for the least recently used one', async () => {
     gatewayAt('5000.5')
-    const asked: number[] = []
-    const versionAt = (seq: number): Promise<string> => Promise.resolve(`${asked[asked.push(seq) - 1] ?? ''}.5`)
+    const lookups: number[] = []
+    const versionAt = (seq: number): Promise<string> => Promise.resolve(`${lookups[lookups.push(seq) - 1] ?? ''}.5`)
     const waitFor = createAwaitVersion(versions, versionAt, report, new Turns(10), { ...versionLimits, known: 2 })
     for (const seq of [7, 8, 7, 9, 7, 8]) expect(await waitFor(`${seq}.5`, 'sender', () => undefined)).toBeNull()
-    expect(asked).toEqual([7, 8, 9, 8])
+    expect(lookups).toEqual([7, 8, 9, 8])
   })
 
-  test('of an old version is refused for a while where the database does not answer', async () => {
+  test('of an old version is refused as unavailable if the database does not answer', async () => {
     gatewayAt('5000.5')
     const away = gatewayOn(database, { versions, versionAt: () => Promise.reject(new Error('gone')) })
     const refused = await away.get(snapshot, { headers: { 'min-data-version': '7.5' } })

@@ -34,8 +34,8 @@ function gateway(options: Partial<AppOptions> = {}): TestGateway {
   return gatewayOn(database, { edgeSeconds: 5, ...options })
 }
 
-/** A gateway that hears of commits, at version 5.5, and caches answers. */
-function hearing(options: Partial<AppOptions> = {}): TestGateway {
+/** Creates a gateway that is notified of commits, at version 5.5, and caches responses. */
+function listeningGateway(options: Partial<AppOptions> = {}): TestGateway {
   const versions = new DataVersions()
   const cache = createResponseCache(1_000_000)
   versions.listening(true)
@@ -48,8 +48,8 @@ function varyOf({ headers }: Response): string[] {
   return (headers.get('vary') ?? '').split(', ')
 }
 
-describe('edges may keep', () => {
-  test.each(results)('a result that GET brings: %s', async (path) => {
+describe('edge caches may store', () => {
+  test.each(results)('the result of a GET: %s', async (path) => {
     const whole = await gateway().get(path, { headers: json })
     expect([whole.status, whole.headers.get('cache-control')]).toEqual([200, shared])
     expect(varyOf(whole)).toEqual(expect.arrayContaining(['accept-encoding', 'min-data-version']))
@@ -62,13 +62,13 @@ describe('edges may keep', () => {
   })
 
   test('the same from the response cache, and for HEAD', async () => {
-    const { get } = hearing()
+    const { get } = listeningGateway()
     for (const method of ['GET', 'GET', 'HEAD']) {
       expect((await get('/strategies', { method })).headers.get('cache-control')).toBe(shared)
     }
   })
 
-  test('nothing where no seconds are given, with the same ETag', async () => {
+  test('nothing if no edge cache time is configured, with the same ETag', async () => {
     const path = `/vault/${vault}/snapshot`
     const alone = await gateway({ edgeSeconds: 0 }).get(path)
     expect(alone.headers.get('cache-control')).toBe('no-cache')
@@ -83,7 +83,7 @@ describe('edges may keep', () => {
     expect(Number(fresh) + Number(stale) + 1).toBe(edgeSeconds)
   })
 
-  test('what can never change, as long as ever', async () => {
+  test('immutable content for a day', async () => {
     const past = await gateway().get(`/vault/${vault}/snapshot?at=${midnight + 3_600}`)
     expect([past.status, past.headers.get('cache-control')]).toEqual([200, 'public, max-age=86400'])
     expect(varyOf(past)).toEqual(['accept-encoding', 'min-data-version'])
@@ -101,7 +101,7 @@ describe('edges may keep', () => {
   })
 })
 
-describe('edges may not keep', () => {
+describe('edge caches may not store', () => {
   test.each([
     ['a refused parameter', `/vault/${vault}/equity?points=1`, 400],
     ['an unknown vault', `/vault/0x${'1'.repeat(40)}/snapshot`, 404],
@@ -113,7 +113,7 @@ describe('edges may not keep', () => {
     ['an answer that is made from no data', graphql('{ __typename }'), 200],
     ['an answer that is true for a moment', graphql('{ _meta { ageSeconds } strategies { id } }'), 200],
   ])('%s', async (_, path, status) => {
-    const { get } = hearing()
+    const { get } = listeningGateway()
     for (let times = 0; times < 2; times++) {
       const response = await get(path, { headers: json })
       expect([response.status, response.headers.get('cache-control')]).toEqual([status, 'no-cache'])
@@ -131,8 +131,8 @@ describe('edges may not keep', () => {
     expect(page.headers.get('cache-control')).toBe('no-cache')
   })
 
-  test('the refusal of a version that is not there', async () => {
-    const refused = await hearing().get('/strategies', { headers: { 'min-data-version': '5.4' } })
+  test('the refusal of a version that is not reached', async () => {
+    const refused = await listeningGateway().get('/strategies', { headers: { 'min-data-version': '5.4' } })
     expect([refused.status, refused.headers.get('cache-control')]).toEqual([409, 'no-cache'])
   })
 

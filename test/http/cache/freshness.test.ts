@@ -9,7 +9,7 @@ import { everything, screen, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 
-/* The cache with a database that is written to: what it serves is what a gateway without one would. */
+/* The response cache on a database with commits: its responses equal those of a gateway without a cache. */
 
 const first = midnight + 40 * 86_400
 const written = [addressOf(11), addressOf(12)]
@@ -23,10 +23,10 @@ const rest = [
   '/universe/pairs',
 ]
 const { txHash, logIndex } = deposit(written[0] ?? '', first + 1, '100') as { txHash: string; logIndex: number }
-/** A strategy, a vault, a position that comes and goes, and a row of the ledger that is there. */
+/** A strategy, a vault, a position that marks add and remove, and an existing row of the ledger. */
 const byId = `{ nodes(ids: ["fresh", "${written[0] ?? ''}", "${written[0] ?? ''}/position/p", "${ledgerRowGlobalId(written[0] ?? '', txHash, logIndex)}"]) {
   id ... on Strategy { tagline } ... on Vault { valueUsd } ... on Position { pendingRewardsUsd } ... on LedgerRow { type } } }`
-const asked = [...rest, ...[nested, byId].map((query) => `/graphql?query=${encodeURIComponent(query)}`)]
+const paths = [...rest, ...[nested, byId].map((query) => `/graphql?query=${encodeURIComponent(query)}`)]
 
 let database: Database
 let cache: ResponseCache
@@ -34,8 +34,8 @@ let cached: TestGateway
 let uncached: TestGateway
 let stop: StopListening
 let isCut: (cut: boolean) => void
-/** Resolves when the next commit has been told of. */
-let told: () => Promise<void>
+/** Resolves when the gateway has been notified of the next commit. */
+let nextCommit: () => Promise<void>
 let now = first
 
 beforeAll(async () => {
@@ -43,8 +43,8 @@ beforeAll(async () => {
   await apply(database, everything)
   for (const vault of written) await apply(database, [opened(vault, 'fresh', now++), deposit(vault, now++, '100')])
   cache = createResponseCache(1024 * 1024)
-  const watched = heardBy(cache)
-  ;({ isCut, told } = watched)
+  const watched = interruptible(cache)
+  ;({ isCut, told: nextCommit } = watched)
   stop = await database.listen(watched)
   cached = gatewayOn(database, { cache })
   uncached = gatewayOn(database)
@@ -52,8 +52,8 @@ beforeAll(async () => {
 })
 afterAll(() => stop())
 
-/** Passes on what it is told, unless the channel is cut. */
-function heardBy(listener: Pick<ChangeListener, 'committed' | 'listening'>): ChangeListener & {
+/** Forwards commit notifications to a listener, unless the test has interrupted the channel. */
+function interruptible(listener: Pick<ChangeListener, 'committed' | 'listening'>): ChangeListener & {
   isCut: (cut: boolean) => void
   isListening: () => boolean
   told: () => Promise<void>
@@ -86,7 +86,7 @@ async function bodyOf(gateway: TestGateway, path: string): Promise<string> {
   return response.text()
 }
 
-/** Commits something, and waits until it was told of it. */
+/** Commits a fact, and waits until the gateway has been notified of the commit. */
 async function write(kind: 'mark' | 'screen' | 'strategy', index: number): Promise<void> {
   now += 60
   const pairs = screen.pairs.map((pair) => ({ ...pair, tvlUsd: String(now) }))
@@ -95,54 +95,54 @@ async function write(kind: 'mark' | 'screen' | 'strategy', index: number): Promi
     screen: { ...screen, ts: now, pairs },
     strategy: strategy('fresh', now),
   }
-  const heard = told()
+  const heard = nextCommit()
   await apply(database, [facts[kind]])
   await heard
 }
 
-test('every answer is served from the cache the second time', async () => {
-  for (const path of asked) await bodyOf(cached, path)
+test('each repeated request is served from the cache', async () => {
+  for (const path of paths) await bodyOf(cached, path)
   const { hits } = cache.figures()
-  for (const path of asked) await bodyOf(cached, path)
-  expect(cache.figures().hits - hits).toBe(asked.length)
+  for (const path of paths) await bodyOf(cached, path)
+  expect(cache.figures().hits - hits).toBe(paths.length)
 })
 
-test('a commit drops what it changed, and leaves the rest', async () => {
-  for (const path of asked) await bodyOf(cached, path)
+test('a commit invalidates the responses that it changes, and no others', async () => {
+  for (const path of paths) await bodyOf(cached, path)
   const { hits } = cache.figures()
   await write('mark', 0)
-  for (const path of asked) await bodyOf(cached, path)
+  for (const path of paths) await bodyOf(cached, path)
   // Three paths of the vault, the list, and the objects by their ids.
-  expect(cache.figures().hits - hits).toBe(asked.length - 5)
+  expect(cache.figures().hits - hits).toBe(paths.length - 5)
 })
 
 const kinds = fc.constantFrom('mark' as const, 'mark' as const, 'screen' as const, 'strategy' as const)
 const step = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ ask: fc.nat(asked.length - 1) }) },
+  { weight: 3, arbitrary: fc.record({ ask: fc.nat(paths.length - 1) }) },
   { weight: 1, arbitrary: fc.record({ write: kinds, index: fc.nat(1) }) },
 )
 
-/** Asks and writes as the steps say, all of it at once but for the writes, which wait to be told. */
+/** Runs the steps: requests run concurrently, and each commit is awaited until its notification. */
 async function play(steps: readonly ({ ask: number } | { write: 'mark' | 'screen' | 'strategy'; index: number })[]) {
   const running: Promise<unknown>[] = []
   for (const each of steps) {
     if ('write' in each) await write(each.write, each.index)
-    else running.push(bodyOf(cached, asked[each.ask] ?? ''))
+    else running.push(bodyOf(cached, paths[each.ask] ?? ''))
   }
-  // Whatever still runs was begun after the last commit was heard of, or must not be kept.
-  for (const path of asked) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
+  // Requests that still run began after the notification of the last commit, or must not be cached.
+  for (const path of paths) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
   await Promise.all(running)
-  for (const path of asked) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
+  for (const path of paths) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
 }
 
-test('while facts are committed, no answer is older than a commit that was heard of', async () => {
+test('while facts are committed, no response is older than the newest notified commit', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 20 }), play), { numRuns: 25 })
 })
 
-test('with the channel cut, nothing is served from the cache', async () => {
+test('while the notification channel is interrupted, nothing is served from the cache', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
-      for (const path of asked) await bodyOf(cached, path)
+      for (const path of paths) await bodyOf(cached, path)
       isCut(true)
       await play(steps)
       isCut(false)
@@ -152,7 +152,7 @@ test('with the channel cut, nothing is served from the cache', async () => {
   )
 })
 
-test('a kept answer to GET is none to HEAD where HEAD is refused, and one where it is not', async () => {
+test('a cached response to GET answers HEAD only where HEAD is allowed', async () => {
   const status = async (path: string, method: string): Promise<number> => (await cached.get(path, { method })).status
   const graphql = `/graphql?query=${encodeURIComponent('{ strategies { id } }')}`
   for (const [path, ofHead] of [

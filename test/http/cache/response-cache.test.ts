@@ -12,13 +12,13 @@ function listening(bytes = plenty): ResponseCache {
   return cache
 }
 
-function made(body: string, tags: readonly string[] | null, status = 200): Promise<EncodedResponse> {
+function produced(body: string, tags: readonly string[] | null, status = 200): Promise<EncodedResponse> {
   const answer = { status, headers: { 'content-type': 'text/plain' }, body }
   const origin = { tags: new Set(tags), version: null, isCacheable: tags !== null }
   return Promise.resolve(new EncodedResponse(answer, origin))
 }
 
-/** A promise that the test keeps when it likes. */
+/** A promise that the test resolves. */
 function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
   let resolve: (value: Value) => void = () => undefined
   return { promise: new Promise<Value>((keep) => (resolve = keep)), resolve: (value) => resolve(value) }
@@ -26,85 +26,85 @@ function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) =
 
 const sender = 'a'
 
-/** Asks for what is made anew each time, from these tags. */
-async function ask(cache: ResponseCache, key: string | null, body: string, tags: readonly string[] | null = ['a']) {
-  return (await cache.answer(key, sender, noLeave, () => made(body, tags))).bytes.toString()
+/** Requests a key, whose production returns this body with these tags. */
+async function request(cache: ResponseCache, key: string | null, body: string, tags: readonly string[] | null = ['a']) {
+  return (await cache.answer(key, sender, noLeave, () => produced(body, tags))).bytes.toString()
 }
 
 describe('an answer', () => {
-  test('is kept until something changes that it was made from', async () => {
+  test('is cached until one of its tags changes', async () => {
     const cache = listening()
-    expect(await ask(cache, 'key', 'first', ['a', 'b'])).toBe('first')
+    expect(await request(cache, 'key', 'first', ['a', 'b'])).toBe('first')
     cache.committed({ tags: ['c'] })
-    expect(await ask(cache, 'key', 'second')).toBe('first')
+    expect(await request(cache, 'key', 'second')).toBe('first')
     cache.committed({ tags: ['c', 'b'] })
-    expect(await ask(cache, 'key', 'third')).toBe('third')
+    expect(await request(cache, 'key', 'third')).toBe('third')
     expect(cache.figures()).toMatchObject({ hits: 1, misses: 2, dropped: 1, entries: 1 })
   })
 
-  test('is kept by its own key alone, and never without one', async () => {
+  test('is cached under its own key only, and never without a key', async () => {
     const cache = listening()
-    expect(await ask(cache, 'key', 'first')).toBe('first')
-    expect(await ask(cache, 'other', 'second')).toBe('second')
-    expect([await ask(cache, null, 'third'), await ask(cache, null, 'fourth')]).toEqual(['third', 'fourth'])
+    expect(await request(cache, 'key', 'first')).toBe('first')
+    expect(await request(cache, 'other', 'second')).toBe('second')
+    expect([await request(cache, null, 'third'), await request(cache, null, 'fourth')]).toEqual(['third', 'fourth'])
   })
 
-  test('that is not whole, or a refusal, is not kept', async () => {
+  test('that is incomplete, or a refusal, is not cached', async () => {
     const cache = listening()
-    await ask(cache, 'key', 'broken', null)
-    await cache.answer('key', sender, noLeave, () => made('refused', ['a'], 404))
-    expect(await ask(cache, 'key', 'whole')).toBe('whole')
+    await request(cache, 'key', 'broken', null)
+    await cache.answer('key', sender, noLeave, () => produced('refused', ['a'], 404))
+    expect(await request(cache, 'key', 'whole')).toBe('whole')
   })
 
-  test('that fails is not kept, and tells all who wait', async () => {
+  test('that fails is not cached, and rejects all requests that wait for it', async () => {
     const cache = listening()
     const failing = (): Promise<EncodedResponse> => Promise.reject(new Error('no answer'))
     const both = [cache.answer('key', sender, noLeave, failing), cache.answer('key', sender, noLeave, failing)]
     for (const each of both) await expect(each).rejects.toThrow('no answer')
-    expect(await ask(cache, 'key', 'whole')).toBe('whole')
+    expect(await request(cache, 'key', 'whole')).toBe('whole')
   })
 
-  test('that another sender began, and that takes long, is not waited for', async () => {
+  test('that another sender began, and that takes long, is not awaited', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<EncodedResponse>()
     const slow = cache.answer('key', 'b', noLeave, () => promise)
-    expect((await cache.answer('key', sender, noLeave, () => made('own', ['a']))).bytes.toString()).toBe('own')
-    resolve(await made('of the other', ['a']))
+    expect((await cache.answer('key', sender, noLeave, () => produced('own', ['a']))).bytes.toString()).toBe('own')
+    resolve(await produced('of the other', ['a']))
     expect((await slow).bytes.toString()).toBe('of the other')
   })
 
-  test('that another sender began is shared if it is there soon, and is no refusal for want of capacity', async () => {
+  test('that another sender began is shared if it is produced soon, and is no refusal for lack of capacity', async () => {
     const cache = listening()
-    const first = cache.answer('key', 'b', noLeave, () => made('shared', ['a']))
-    const second = cache.answer('key', sender, noLeave, () => made('own', ['a']))
+    const first = cache.answer('key', 'b', noLeave, () => produced('shared', ['a']))
+    const second = cache.answer('key', sender, noLeave, () => produced('own', ['a']))
     expect([(await first).bytes.toString(), (await second).bytes.toString()]).toEqual(['shared', 'shared'])
-    const refused = cache.answer('other', 'b', noLeave, () => made('overloaded', ['a'], 503))
-    const own = await cache.answer('other', sender, noLeave, () => made('own', ['a']))
+    const refused = cache.answer('other', 'b', noLeave, () => produced('overloaded', ['a'], 503))
+    const own = await cache.answer('other', sender, noLeave, () => produced('own', ['a']))
     expect([(await refused).status, own.bytes.toString()]).toEqual([503, 'own'])
   })
 
-  test('begun before a change and finished after it is not kept, nor joined', async () => {
+  test('begun before a change and finished after it is neither cached nor joined', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<EncodedResponse>()
     const early = cache.answer('key', sender, noLeave, () => promise)
     cache.committed({ tags: ['a'] })
-    const late = ask(cache, 'key', 'new')
-    resolve(await made('old', ['a']))
-    expect([(await early).bytes.toString(), await late, await ask(cache, 'key', 'newer')]).toEqual([
+    const late = request(cache, 'key', 'new')
+    resolve(await produced('old', ['a']))
+    expect([(await early).bytes.toString(), await late, await request(cache, 'key', 'newer')]).toEqual([
       'old',
       'new',
       'new',
     ])
   })
 
-  test('begun before a change of something else is kept', async () => {
+  test('begun before a change of other tags is cached', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<EncodedResponse>()
     const early = cache.answer('key', sender, noLeave, () => promise)
     cache.committed({ tags: ['b'] })
-    resolve(await made('old', ['a']))
+    resolve(await produced('old', ['a']))
     await early
-    expect(await ask(cache, 'key', 'new')).toBe('old')
+    expect(await request(cache, 'key', 'new')).toBe('old')
   })
 
   test.each([
@@ -126,7 +126,7 @@ describe('an answer', () => {
         'key',
         sender,
         (cancel) => leaves.own.push(cancel),
-        () => made('own', ['a']),
+        () => produced('own', ['a']),
       )
       if (left) for (const leave of leaves.own) leave()
       expect(givenUp).toBe(0)
@@ -135,7 +135,7 @@ describe('an answer', () => {
     },
   )
 
-  test('in the making is shared, and given up when all have left who wait for it', async () => {
+  test('in production is shared, and cancelled when all clients that wait for it have left', async () => {
     const cache = listening()
     const leave: (() => void)[] = []
     const onDisconnect = (cancel: () => void): void => void leave.push(cancel)
@@ -152,8 +152,8 @@ describe('an answer', () => {
     expect([begun, givenUp]).toEqual([1, 0])
     leave[1]?.()
     expect(givenUp).toBe(1)
-    expect(await ask(cache, 'key', 'another')).toBe('another')
-    resolve(await made('shared', ['a']))
+    expect(await request(cache, 'key', 'another')).toBe('another')
+    resolve(await produced('shared', ['a']))
     const answered = [await both[0], await both[1]]
     expect(answered.map((finished) => finished?.bytes.toString())).toEqual(['shared', 'shared'])
   })
@@ -171,10 +171,11 @@ test('each sender joins its own production in progress, others the newest, or th
     return (await answered).bytes.toString()
   }
   const senders = (): string[] => begun.map(({ by }) => by)
-  const finish = async (index: number): Promise<void> => begun[index]?.resolve(await made(`production ${index}`, null))
+  const finish = async (index: number): Promise<void> =>
+    begun[index]?.resolve(await produced(`production ${index}`, null))
 
   const first = [ask('a'), ask('b')]
-  // Another's production is awaited briefly.
+  // The production of another sender is awaited briefly.
   await expect.poll(senders).toEqual(['a', 'b'])
   const second = [ask('a'), ask('b'), ask('a'), ask('c')]
   expect(senders()).toEqual(['a', 'b'])
@@ -196,49 +197,49 @@ test('each sender joins its own production in progress, others the newest, or th
   expect(await Promise.all([fresh, joined])).toEqual(['production 3', 'production 3'])
 })
 
-describe('while changes are not heard of', () => {
-  test('nothing is kept, nor served', async () => {
+describe('without notifications of commits', () => {
+  test('nothing is cached, nor served from the cache', async () => {
     const cache = createResponseCache(plenty)
-    expect([await ask(cache, 'key', 'first'), await ask(cache, 'key', 'second')]).toEqual(['first', 'second'])
+    expect([await request(cache, 'key', 'first'), await request(cache, 'key', 'second')]).toEqual(['first', 'second'])
     cache.listening(true)
-    await ask(cache, 'key', 'third')
+    await request(cache, 'key', 'third')
     cache.listening(false)
-    expect(await ask(cache, 'key', 'fourth')).toBe('fourth')
+    expect(await request(cache, 'key', 'fourth')).toBe('fourth')
     cache.listening(true)
-    expect(await ask(cache, 'key', 'fifth')).toBe('fifth')
-    expect(await ask(cache, 'key', 'sixth')).toBe('fifth')
+    expect(await request(cache, 'key', 'fifth')).toBe('fifth')
+    expect(await request(cache, 'key', 'sixth')).toBe('fifth')
   })
 
-  test('what was begun before is not kept after', async () => {
+  test('a production that began before the interruption is not cached after it', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<EncodedResponse>()
     const early = cache.answer('key', sender, noLeave, () => promise)
     cache.listening(false)
     cache.listening(true)
-    resolve(await made('old', ['a']))
+    resolve(await produced('old', ['a']))
     await early
-    expect(await ask(cache, 'key', 'new')).toBe('new')
+    expect(await request(cache, 'key', 'new')).toBe('new')
   })
 })
 
-test('with no bytes nothing is kept', async () => {
+test('a cache of no bytes stores nothing', async () => {
   const cache = listening(0)
-  expect([await ask(cache, 'key', 'first'), await ask(cache, 'key', 'second')]).toEqual(['first', 'second'])
+  expect([await request(cache, 'key', 'first'), await request(cache, 'key', 'second')]).toEqual(['first', 'second'])
 })
 
-test('what is held is bound in bytes, and what was asked for last stays', async () => {
+test('the cached bytes are limited, and the last requested response is retained', async () => {
   const bytes = 100_000
   const cache = listening(bytes)
   await fc.assert(
     fc.asyncProperty(fc.nat(200), fc.integer({ min: 1, max: 30_000 }), async (key, length) => {
-      await ask(cache, String(key), 'x'.repeat(length), [`source of ${key % 7}`])
+      await request(cache, String(key), 'x'.repeat(length), [`source of ${key % 7}`])
       expect(cache.figures().bytes).toBeLessThanOrEqual(bytes)
-      expect(await ask(cache, String(key), 'another')).not.toBe('another')
+      expect(await request(cache, String(key), 'another')).not.toBe('another')
     }),
   )
 })
 
-test('whatever is asked, changed and lost in whatever order, no answer is older than a change that was told', async () => {
+test('for any order of requests, commits and interruptions, no response is older than the newest notified commit', async () => {
   const source = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.record({ ask: fc.uniqueArray(source, { minLength: 1 }) }) },
@@ -269,35 +270,35 @@ test('whatever is asked, changed and lost in whatever order, no answer is older 
       for (const finish of making) finish()
       await Promise.all(answers)
 
-      /** Each source's version as it was read must be no older than when it was asked for. */
+      /** Expects that the version of each source in the response is not older than that at the request. */
       async function check(tags: readonly string[]): Promise<void> {
-        const asked = { ...versions }
+        const requestedAt = { ...versions }
         const { bytes } = await cache.answer(tags.join(), sender, noLeave, async () => {
           const read = JSON.stringify(versions)
           await new Promise<void>((resolve) => making.push(resolve))
-          return made(read, tags)
+          return produced(read, tags)
         })
         const served = JSON.parse(bytes.toString()) as Record<string, number>
-        for (const name of tags) expect(served[name]).toBeGreaterThanOrEqual(asked[name] ?? 0)
+        for (const name of tags) expect(served[name]).toBeGreaterThanOrEqual(requestedAt[name] ?? 0)
       }
     }),
     { numRuns: 300 },
   )
 })
 
-test('tags count too: many of them on small answers are bound like bodies', async () => {
+test('tags count towards the limit: many tags of small responses are limited like bodies', async () => {
   const cache = listening(100_000)
   const vaults = Array.from({ length: 200 }, (_, index) => `0x${index}`)
-  for (let index = 0; index < 50; index++) await ask(cache, String(index), 'small', vaults)
+  for (let index = 0; index < 50; index++) await request(cache, String(index), 'small', vaults)
   expect(cache.figures().entries).toBeLessThan(6)
 })
 
-test('an answer is not served again when more was changed since than is remembered', async () => {
+test('a response is not served again after more changes than the cache remembers', async () => {
   const cache = listening()
-  await ask(cache, 'key', 'first')
+  await request(cache, 'key', 'first')
   for (let batch = 0; batch < 30; batch++) {
     cache.committed({ tags: Array.from({ length: 2_000 }, (_, index) => `${batch} ${index}`) })
   }
-  expect(await ask(cache, 'key', 'second')).toBe('second')
-  expect(await ask(cache, 'key', 'third')).toBe('second')
+  expect(await request(cache, 'key', 'second')).toBe('second')
+  expect(await request(cache, 'key', 'third')).toBe('second')
 })

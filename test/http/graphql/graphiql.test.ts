@@ -30,7 +30,7 @@ test.each(tabs)('the example query %s answers with data and without errors', asy
   expect(Object.values(answer.data).every((value) => value !== null)).toBe(true)
 })
 
-test('a query in the link is not written into the page, where it would be script', async () => {
+test('a query in the link is not written into the page, to prevent script injection', async () => {
   const query = encodeURIComponent('</script><script>alert(1)</script>')
   const page = await gateway.get(`/graphql?query=${query}`, { headers: { accept: 'text/html' } })
   expect(await page.text()).not.toContain('alert(1)')
@@ -70,7 +70,7 @@ describe.skipIf(noBrowser !== null)('GraphiQL in a browser', () => {
     await page.locator('.graphiql-query-editor .view-line').first().waitFor()
   }
 
-  /** Closes the page, when all that it asked for was here and was answered. */
+  /** Closes the page, and checks that it requested only this server and that no request failed. */
   async function closeFaultless(): Promise<void> {
     await page.close()
     const elsewhere = requested.filter((url) => !url.replace(/^blob:/, '').startsWith(`${server.origin}/`))
@@ -83,11 +83,11 @@ describe.skipIf(noBrowser !== null)('GraphiQL in a browser', () => {
     return lines.join('\n').replaceAll('\u00a0', ' ')
   }
 
-  /** Clicks the execute button, and gives what was answered when it stands in the response pane. */
+  /** Clicks the execute button, and returns the result when the response pane shows it. */
   async function execute(): Promise<{ data?: Record<string, unknown>; errors?: unknown }> {
     const isAnswer = (response: Response): boolean =>
       response.request().postData()?.includes('IntrospectionQuery') === false && response.url().endsWith('/graphql')
-    // GraphiQL takes a moment to know the operation of a tab just opened, and until then runs nothing.
+    // GraphiQL parses the operation of a new tab after a moment, and runs nothing until then.
     for (let attempt = 0; attempt < 5; attempt++) {
       const answered = page.waitForResponse(isAnswer, { timeout: 5_000 }).catch(() => null)
       await page.locator('.graphiql-execute-button').click()
@@ -115,7 +115,7 @@ describe.skipIf(noBrowser !== null)('GraphiQL in a browser', () => {
     await open('/graphql')
     expect(await page.locator('.graphiql-tab-button').allTextContents()).toEqual(tabs)
     for (const name of tabs) {
-      // By the keyboard: a click can be taken for the beginning of a drag.
+      // By the keyboard: a click may be interpreted as the start of a drag.
       await page.locator('.graphiql-tab-button', { hasText: new RegExp(`^${name}$`) }).press('Enter')
       await page.locator('.graphiql-query-editor .view-line', { hasText: `query ${name} {` }).waitFor()
       const { data, errors } = await execute()

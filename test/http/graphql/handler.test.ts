@@ -39,9 +39,9 @@ function requestOf(asked: object, headers: Readonly<Record<string, string>> = js
   return new Request(`http://gateway.test/graphql${query}`, { method: 'POST', headers, body: JSON.stringify(asked) })
 }
 
-describe('a document that was asked before', () => {
+describe('a repeated document', () => {
   const addresses = [addressOf(1), addressOf(2), addressOf(3), '0x12', null]
-  const asked: fc.Arbitrary<object> = fc.oneof(
+  const parameters: fc.Arbitrary<object> = fc.oneof(
     fc.record(
       {
         query: fc.constant(vaultQuery),
@@ -67,14 +67,14 @@ describe('a document that was asked before', () => {
     accept: fc.constantFrom('application/json', 'application/graphql-response+json', '*/*', 'text/html', 'image/png'),
   })
 
-  test('is answered as if it never had been', async () => {
+  test('is answered like a new one', async () => {
     const { app } = gatewayOn(database)
     await fc.assert(
-      fc.asyncProperty(asked, headers, async (body, sent) => {
+      fc.asyncProperty(parameters, headers, async (body, sent) => {
         const { app: fresh } = gatewayOn(database)
-        const expected = await said(fresh, requestOf(body, sent))
-        // Once at least it has been asked then.
-        for (let times = 0; times < 2; times++) expect(await said(app, requestOf(body, sent))).toEqual(expected)
+        const expected = await responseOf(fresh, requestOf(body, sent))
+        // It is repeated at least once.
+        for (let times = 0; times < 2; times++) expect(await responseOf(app, requestOf(body, sent))).toEqual(expected)
       }),
       { numRuns: 150 },
     )
@@ -83,18 +83,18 @@ describe('a document that was asked before', () => {
   test('is answered as Yoga answers the same request by fetch', async () => {
     const { app } = gatewayOn(database)
     await fc.assert(
-      fc.asyncProperty(asked, headers, async (body, sent) => {
-        const byParams = await said(app, requestOf(body, sent))
-        expect(byParams).toEqual(await said(app, requestOf(body, sent, '?by=fetch')))
+      fc.asyncProperty(parameters, headers, async (body, sent) => {
+        const byParams = await responseOf(app, requestOf(body, sent))
+        expect(byParams).toEqual(await responseOf(app, requestOf(body, sent, '?by=fetch')))
       }),
       { numRuns: 150 },
     )
   })
 
-  async function said(app: App, request: Request): Promise<unknown> {
+  async function responseOf(app: App, request: Request): Promise<unknown> {
     const response = await app.fetch(request)
-    const told = Object.fromEntries([...response.headers].filter(([name]) => name !== 'x-request-id'))
-    return { status: response.status, headers: told, body: await response.text() }
+    const compared = Object.fromEntries([...response.headers].filter(([name]) => name !== 'x-request-id'))
+    return { status: response.status, headers: compared, body: await response.text() }
   }
 })
 
@@ -103,7 +103,7 @@ const failing = `query Failing($address: Address!, $points: Int!) {
 }`
 
 describe('each request', () => {
-  test('that is a mutation hears that there are none', async () => {
+  test('that is a mutation is refused, because there are none', async () => {
     const response = await gatewayOn(database).post('mutation { nothing }')
     expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('There are no mutations')])
   })
@@ -118,7 +118,7 @@ describe('each request', () => {
     },
   )
 
-  test('that fails outside of the executor is masked as one that fails in it', async () => {
+  test('that fails outside of the executor is masked like one that fails in it', async () => {
     const failing: GraphqlPlugin = {
       onResponse: () => {
         throw new Error('hunter2')
@@ -147,7 +147,7 @@ describe('each request', () => {
     expect((await ask('GET')).headers.get('allow')).toBeNull()
   })
 
-  test('passes through every plugin, however often its document was asked before', async () => {
+  test('passes through every plugin, however often its document was sent before', async () => {
     const seen: string[] = []
     const counting: GraphqlPlugin = {
       onParams: () => void seen.push('params'),
@@ -165,7 +165,7 @@ describe('each request', () => {
     }
   })
 
-  test('runs a resolver at most twice and a statement once, where a field fails', async () => {
+  test('runs a resolver at most twice and a statement once, if a field fails', async () => {
     const field = schema.getType('Vault') as GraphQLObjectType
     const { equity } = field.getFields()
     const { resolve } = equity as GraphQLField<unknown, unknown>
@@ -195,7 +195,7 @@ describe('each request', () => {
     }
   })
 
-  test('that graphql-js executes, because a field fails, begins in an iteration of the event loop of its own', async () => {
+  test('that graphql-js executes, because a field fails, begins in a separate iteration of the event loop', async () => {
     const { equity } = (schema.getType('Vault') as GraphQLObjectType).getFields()
     const { resolve } = equity as GraphQLField<unknown, unknown>
     let iteration = 0
@@ -228,7 +228,7 @@ describe('each request', () => {
     }
   })
 
-  test('is compiled with @skip and @include, and counted where graphql-js executes it', async () => {
+  test('is compiled with @skip and @include, and counted if graphql-js executes it', async () => {
     const reasons: string[] = []
     const queryLimits = withTooManyFields(defaultQueryLimits)
     const gateway = gatewayOn(database, { queryLimits, onFallback: (reason) => reasons.push(reason) })

@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close())
 
-test('an answer by GET varies by Accept, and each media type has a tag of its own', async () => {
+test('a response to GET varies by Accept, and each media type has a separate ETag', async () => {
   const answers = await Promise.all(types.map((accept) => gateway.get(path, { headers: { accept } })))
   expect(answers.map(({ headers }) => headers.get('content-type')?.split(';')[0])).toEqual(types)
   for (const { headers } of answers) expect(headers.get('vary')?.split(', ')).toEqual(['accept', 'accept-encoding'])
@@ -40,7 +40,7 @@ test('an answer by GET varies by Accept, and each media type has a tag of its ow
   }
 })
 
-test.each(types.slice(0, 2))('an answer by POST as %s varies by Accept each time that it is made', async (accept) => {
+test.each(types.slice(0, 2))('each response to POST as %s varies by Accept', async (accept) => {
   const headers = { accept, 'content-type': 'application/json' }
   const ask = (): Promise<Response> =>
     gateway.get('/graphql', { method: 'POST', headers, body: '{"query":"{ strategies { id } }"}' })
@@ -148,7 +148,7 @@ describe('over a socket', () => {
     )
   })
 
-  test('304 to a query by GET tells no length', async () => {
+  test('304 to a query by GET has no Content-Length', async () => {
     const { headers } = await answerTo(`GET ${path}`, '\r\n')
     const etag = headers.find((each) => each.startsWith('etag: '))?.slice('etag: '.length)
     // Tags are case-sensitive.

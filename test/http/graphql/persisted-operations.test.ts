@@ -81,7 +81,7 @@ describe('a document', () => {
     expect(other.cacheControl).toContain('s-maxage=3')
   })
 
-  test('that is not known is 200 with an error for clients of application/json, and never kept', async () => {
+  test('that is not known is 200 with an error for clients of application/json, and never stored', async () => {
     const gateway = gatewayOn(database, { edgeSeconds: 5, cache: caching() })
     for (const send of [byGet, byPost]) {
       const sent = await send(gateway, hashed(ofStrategies), 'application/json')
@@ -108,13 +108,13 @@ describe('a document', () => {
   test.each([
     ['is not valid', '{ nothing }'],
     ['is too long', `{ strategies { id } } #${'x'.repeat(defaultQueryLimits.bytes)}`],
-  ])('that %s is not kept', async (_, query) => {
+  ])('that %s is not stored', async (_, query) => {
     const gateway = gatewayOn(database)
     expect((await byPost(gateway, hashed(query, { query }))).status).toBe(400)
     expect(await byPost(gateway, hashed(query))).toMatchObject({ status: 404, errors: [notFound] })
   })
 
-  test('that is too long is refused for its length, whatever its hash', async () => {
+  test('that is too long is refused for its length, for any hash', async () => {
     const gateway = gatewayOn(database)
     const query = `{ strategies { id } } #${'x'.repeat(defaultQueryLimits.bytes)}`
     const refused = await byPost(gateway, { ...hashed(ofVault), query })
@@ -124,14 +124,14 @@ describe('a document', () => {
     })
   })
 
-  test('by its hash can be no mutation by GET', async () => {
+  test('that is a mutation is refused by GET with its hash', async () => {
     const query = 'subscription { meta { version } }'
     const gateway = gatewayOn(database, { persistedOperations: new Map([['s', query]]) })
     const sent = { extensions: { persistedQuery: { version: 1, sha256Hash: 's' } } }
     expect((await byGet(gateway, sent)).errors).toHaveLength(1)
   })
 
-  test('is kept although its answer comes from the response cache', async () => {
+  test('is stored although its response comes from the response cache', async () => {
     const cache = caching()
     const first = gatewayOn(database, { cache })
     const second = gatewayOn(database, { cache })
@@ -145,7 +145,7 @@ describe('a document', () => {
     expect(cache.figures().hits).toBe(hits + 1)
   })
 
-  test('of the manifest is there from the beginning, by any id', async () => {
+  test('of the manifest is known from the start, by any id', async () => {
     const known = new Map([['the-strategies', ofStrategies]])
     const gateway = gatewayOn(database, { persistedOperations: known })
     const extensions = { persistedQuery: { version: 1, sha256Hash: 'the-strategies' } }
@@ -155,7 +155,7 @@ describe('a document', () => {
   })
 })
 
-describe('what is kept', () => {
+describe('the stored documents', () => {
   const { bytes, entries } = persistedOperationLimits
   const ask = (text: string) =>
     ({ ...hashed(text), query: text }) as Parameters<ReturnType<typeof createFindDocument>>[0]
@@ -196,14 +196,14 @@ describe('Apollo Client', () => {
     return new ApolloClient({ cache: new InMemoryCache(), link: persisted.concat(link) })
   }
 
-  test('sends a text once for all clients, and hashes by GET from then on', async () => {
+  test('sends a text once for all clients, and hashes by GET afterwards', async () => {
     const gateway = gatewayOn(database)
-    const asked: string[] = []
+    const requested: string[] = []
     const query = gql(ofVault)
     for (const address of [vaultThatIs.earning, vaultThatIs.suspended]) {
-      const { data } = await client(gateway, asked).query({ query, variables: { address } })
+      const { data } = await client(gateway, requested).query({ query, variables: { address } })
       expect(data).toMatchObject({ vault: { __typename: 'Vault' } })
     }
-    expect(asked).toEqual(['GET hash', 'POST text', 'GET hash'])
+    expect(requested).toEqual(['GET hash', 'POST text', 'GET hash'])
   })
 })

@@ -6,7 +6,7 @@ import { type GraphqlStreamOptions, graphqlStream } from '../../../src/http/live
 import type { Exchange } from '../../../src/http/middleware.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 
-test('a subscription is evaluated for its status only after the wait for the version of Last-Event-ID', async () => {
+test('a subscription is evaluated for its HTTP status only after the wait for the version of Last-Event-ID', async () => {
   const steps: string[] = []
   const body = JSON.stringify({ query: 'subscription { meta { version } }' })
   let reach = (): void => undefined

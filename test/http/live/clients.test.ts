@@ -6,7 +6,7 @@ import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { liveGateway, type LiveGateway } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
 
-/* Clients as anybody uses them: EventSource in a browser, and the client of GraphQL over SSE. */
+/* Common clients: EventSource in a browser, and graphql-sse. */
 
 const vault = addressOf(1)
 
@@ -40,7 +40,7 @@ test.skipIf(noBrowser !== null)('EventSource in Chromium, of another origin, res
   await page.evaluate(source)
   await apply(database, [plant()])
   await page.waitForFunction('window.rows.length === 1 && window.snapshots.length >= 1')
-  // All streams end; rows are written before the browser is back.
+  // All streams end; rows are written before the browser reconnects.
   gateway.app.live.endAll()
   const { port } = gateway.server
   await gateway.close()

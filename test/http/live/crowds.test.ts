@@ -13,7 +13,7 @@ import { parseMetrics } from '../../support/prometheus.ts'
 import { rawConnection } from '../../support/raw.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
 
-/* Many streams at once, and streams of much: what they share is made once, and what nobody waits for is not made. */
+/* Many streams, and streams of many vaults: shared responses are produced once, those of closed streams not at all. */
 
 const vaults = Array.from({ length: 100 }, (_, at) => addressOf(at + 1))
 const ofAll = `/live/vaults?vault=${vaults.join()}`
@@ -58,7 +58,7 @@ async function evaluations(): Promise<number> {
   return family?.samples[0]?.value ?? NaN
 }
 
-test('a stream of 100 vaults is none that Node warns of', async () => {
+test('a stream of 100 vaults causes no warning of Node', async () => {
   await begin()
   const warned = vi.fn()
   process.on('warning', warned)
@@ -68,13 +68,13 @@ test('a stream of 100 vaults is none that Node warns of', async () => {
   expect(warned).not.toHaveBeenCalled()
 })
 
-test('streams of the same vaults make each snapshot once for a stream that begins, and once to follow it', async () => {
+test('streams of the same vaults produce each snapshot once for the beginning of streams, and once to follow it', async () => {
   await begin()
   for (let streams = 0; streams < 10; streams++) await (await follow(ofAll)).until('snapshot', 100)
   expect(await evaluations()).toBeLessThanOrEqual(2 * vaults.length)
 })
 
-test('a place is taken until the work for its stream has ended, also where the client has left', async () => {
+test('a stream occupies its place until its work has ended, even if the client has left', async () => {
   const release = vi.fn()
   let leave = (): void => undefined
   let end = (): void => undefined
@@ -96,7 +96,7 @@ test('a place is taken until the work for its stream has ended, also where the c
   expect(release).toHaveBeenCalled()
 })
 
-test('of what all streams follow together there is a limit, of which a sender has a share', async () => {
+test('the responses that all streams follow together are limited, and each sender has a share of the limit', async () => {
   await begin({ follows: 200 })
   expect((await follow(ofAll)).status).toBe(200)
   const refused = await follow(ofAll)
@@ -108,7 +108,7 @@ test('of what all streams follow together there is a limit, of which a sender ha
   await expect.poll(async () => (await follow(part)).status).toBe(200)
 })
 
-test('streams that are pipelined behind another are not begun, and leave nothing where their client goes', async () => {
+test('streams that are pipelined behind another do not start, and hold nothing after their client has left', async () => {
   const { server } = await begin({ follows: 200 })
   const seq = Number((await currentVersion()).split('.')[0])
   const raw = await rawConnection(server.port)
@@ -121,7 +121,7 @@ test('streams that are pipelined behind another are not begun, and leave nothing
   await expect.poll(async () => (await follow(ofAll)).status).toBe(200)
 })
 
-test('the body of a request for a stream counts no more once that has begun', async () => {
+test('the body of a request for a stream does not count after the stream has begun', async () => {
   metrics = createMetrics()
   gateway = await liveGateway(database, { limits: { ...defaultHttpLimits, bodiesBytes: 6_000 } })
   const subscribe = async (): Promise<LiveClient> => {
@@ -147,7 +147,7 @@ test('a stream whose responses would wait too long is refused', async () => {
   expect((await follow(`/live/vaults?vault=${vaults.slice(0, 10).join()}`)).status).toBe(200)
 })
 
-test('of the responses that are kept for streams there is a limit, of snapshots too', async () => {
+test('the responses in memory for streams are limited, including snapshots', async () => {
   await begin({ responseBytes: 1_000 })
   const subscribe = (field: string): Promise<LiveClient> => {
     const query = `subscription { vault(address: "${vaults[0]}") { ${field} } }`
@@ -157,7 +157,7 @@ test('of the responses that are kept for streams there is a limit, of snapshots 
     (await follow(`/live/vaults?vault=${vaults.slice(from, until).join()}`)).status
   await (await follow(`/live/vaults?vault=${vaults.slice(0, 3).join()}`)).until('snapshot', 3)
   expect((await subscribe('owner')).status).toBe(503)
-  // One that nobody has is refused, also among others.
+  // A response that is not in memory is refused, also among others.
   expect([await vaultsFollowed(9, 10), await vaultsFollowed(1, 4), await vaultsFollowed(1, 3)]).toEqual([503, 503, 200])
 })
 
@@ -195,7 +195,7 @@ async function currentVersion(): Promise<string> {
   return newest?.version ?? ''
 }
 
-test('a fan-out whose deliveries take long leaves the rest to later iterations', async () => {
+test('a fan-out with long deliveries continues in later iterations', async () => {
   const fanOut = createFanOut(500, 5)
   let delivered = 0
   const deliver = (): void => {
@@ -204,9 +204,9 @@ test('a fan-out whose deliveries take long leaves the rest to later iterations',
   }
   const atOnce: number[] = []
   await new Promise<void>((resolve) => {
-    const look = setInterval(() => atOnce.push(delivered), 0)
+    const sampling = setInterval(() => atOnce.push(delivered), 0)
     fanOut(Array.from({ length: 200 }), deliver, () => {
-      clearInterval(look)
+      clearInterval(sampling)
       resolve()
     })
   })

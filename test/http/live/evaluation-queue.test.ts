@@ -38,7 +38,7 @@ const ways = {
 }
 
 describe.each(Object.entries(ways))('evaluations %s', (_, evaluate) => {
-  test('take turns by sender, and those that nobody waits for are left out', async () => {
+  test('take turns by sender, and those whose streams have closed are skipped', async () => {
     const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1 })
     const order: string[] = []
     const ask = (sender: string, isWanted = true): Promise<unknown> =>
@@ -58,7 +58,7 @@ describe.each(Object.entries(ways))('evaluations %s', (_, evaluate) => {
     expect(order).toHaveLength(7)
   })
 
-  test('of one network of IPv6 have one turn', async () => {
+  test('of one IPv6 network share one turn', async () => {
     const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1 })
     const order: string[] = []
     const ask = (address: string): Promise<unknown> =>
@@ -104,7 +104,7 @@ describe('evaluations that do not end', () => {
       'eight senders': (at: number) => `sender ${at % 8}`,
     }
 
-    test.each(Object.entries(sendersOf))('and are of %s leave room for others', async (_, senderAt) => {
+    test.each(Object.entries(sendersOf))('and are of %s leave capacity for others', async (_, senderAt) => {
       const queue = new EvaluationQueue(liveLimits)
       for (const at of crowd) void evaluate(queue, senderAt(at), () => true, forever)
       await timePasses(20)
@@ -123,21 +123,21 @@ describe('evaluations that do not end', () => {
   })
 })
 
-test('all evaluations are made, however few may run of one client', async () => {
+test('all evaluations run, with any limit of concurrent ones of one client', async () => {
   const queue = new EvaluationQueue({ ...liveLimits, evaluations: 3 })
   const senders = Array.from({ length: 60 }, (_, at) => ['one', 'two', `2001:db8:1:${at}::/64`][at % 3] ?? '')
   let running = 0
-  let most = 0
+  let maxRunning = 0
   const work = async (): Promise<void> => {
-    most = Math.max(most, ++running)
+    maxRunning = Math.max(maxRunning, ++running)
     await wait(1)
     running--
   }
   await Promise.all(senders.map((sender) => queue.forFollowed([sender], () => true, work).result))
-  expect(most).toBe(3)
+  expect(maxRunning).toBe(3)
 })
 
-/** Returns how many of so many streams that begin are not refused. */
+/** Opens a stream for each of these senders, and returns the number of those that are not refused. */
 async function begun(queue: EvaluationQueue, senders: readonly string[]): Promise<number> {
   const openings = senders.map((sender) =>
     queue
@@ -205,7 +205,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     return () => closed.forEach((callback) => callback())
   }
 
-  /** Ends one evaluation after the other until so many have begun. */
+  /** Ends one evaluation after the other until this number has begun. */
   async function untilBegun(evaluations: number): Promise<void> {
     await vi.waitFor(
       () => {
@@ -216,7 +216,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     )
   }
 
-  /** Evaluates all, and commits a change of all; the first evaluation after it runs. */
+  /** Evaluates all responses, and commits a change of all; the first evaluation after the commit runs. */
   async function commitToAll(): Promise<void> {
     await untilBegun(vaults.length)
     end()
@@ -235,7 +235,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     await expect.poll(() => order).toEqual(['vault 0', 'vault 2'])
   })
 
-  test('whoever followed it first', async () => {
+  test('regardless of which sender followed it first', async () => {
     follow(vaults, 'crowd')
     follow(['vault 39'], 'one')
     await commitToAll()
@@ -243,7 +243,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     expect(order.slice(0, 4)).toContain('vault 39')
   })
 
-  test('though it joins when the evaluation waits in the turns of another one already', async () => {
+  test('even if it joins when the evaluation already waits in the turns of another sender', async () => {
     follow(vaults, 'crowd')
     await commitToAll()
     follow(['vault 39'], 'one')
@@ -260,7 +260,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
       removeFrom: nothing,
     }))
 
-  test('which has a stream of it', async () => {
+  test('which has a stream of this response', async () => {
     const followers = followersOf(['crowd', 'one'])
     const follows = { takenBy: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
     const turn = new TurnSenders(followers, follows, 'owner')
@@ -270,11 +270,11 @@ describe('a followed response is evaluated in the turns of a sender that follows
     expect(new Set(await inTurnsOf(turn))).toEqual(new Set(['crowd', 'one']))
   })
 
-  test('after a look at a few of its streams, however many there are', async () => {
-    let looks = 0
-    const turn = new TurnSenders(thousand(), { takenBy: () => ++looks }, 'owner')
+  test('after a lookup of few of its streams, however many there are', async () => {
+    let lookups = 0
+    const turn = new TurnSenders(thousand(), { takenBy: () => ++lookups }, 'owner')
     const senders = await inTurnsOf(turn)
-    expect(looks).toBeLessThan(50)
+    expect(lookups).toBeLessThan(50)
     expect(senders.length).toBeLessThan(10)
   })
 
@@ -285,7 +285,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     expect(chosen.at(-1)).toContain('999')
   })
 
-  /** A turn with an evaluation that waits, and the changes of the senders in whose turns it does. */
+  /** Creates a turn with a waiting evaluation, and records the changes of the senders in whose turns it waits. */
   function waiting(result: Promise<unknown>) {
     const followers = followersOf(['crowd'])
     const turn = new TurnSenders(followers, { takenBy: (sender) => (sender === 'crowd' ? 1_000 : 1) }, 'owner')
@@ -296,7 +296,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
     return { followers, turn, changes, ended }
   }
 
-  test('and is let go of when it has ended', async () => {
+  test('and is released when it has ended', async () => {
     const { turn, changes, ended } = waiting(Promise.resolve())
     await ended
     turn.joined('one')
@@ -314,7 +314,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
   })
 })
 
-describe('a followed response is evaluated in the turn of any of its senders, where the share of another is full', () => {
+describe('a followed response is evaluated in the turn of any of its senders if the share of another is used up', () => {
   const forever = (): Promise<never> => new Promise(() => undefined)
   const limits = { ...liveLimits, evaluations: 4 }
 
@@ -332,7 +332,7 @@ describe('a followed response is evaluated in the turn of any of its senders, wh
     expect(work).toHaveBeenCalledTimes(1)
   })
 
-  test('from when that one joins', async () => {
+  test('from the time when that sender joins', async () => {
     const queue = fullOf('slow')
     const { result, addTo, removeFrom } = queue.forFollowed(
       ['slow'],
@@ -344,7 +344,7 @@ describe('a followed response is evaluated in the turn of any of its senders, wh
     expect(await result).toBe('done')
   })
 
-  test('and no longer of one that has left', async () => {
+  test('but not in the turn of a sender that has left', async () => {
     const queue = fullOf('slow')
     const work = vi.fn(() => Promise.resolve())
     const { addTo, removeFrom } = queue.forFollowed(['slow'], () => true, work)
@@ -355,7 +355,7 @@ describe('a followed response is evaluated in the turn of any of its senders, wh
     expect(work).toHaveBeenCalledTimes(1)
   })
 
-  test('whichever follows fewer', async () => {
+  test('regardless of which sender follows fewer', async () => {
     const begun: string[] = []
     const nothing = (): void => undefined
     const versions = new DataVersions()

@@ -33,7 +33,7 @@ async function follow(query = '', headers: Record<string, string> = {}): Promise
   return client
 }
 
-/** Writes a commit of so many rows of a vault. */
+/** Writes a commit with this number of rows of a vault. */
 async function commit(vault: string = vaults[0], rows = 1, type: 'harvest' | 'plant' = 'harvest'): Promise<void> {
   const details = type === 'harvest' ? { type, amountUsd: '1.5', positionId: 'p' } : { type, positionId: 'p' }
   await apply(
@@ -42,7 +42,7 @@ async function commit(vault: string = vaults[0], rows = 1, type: 'harvest' | 'pl
   )
 }
 
-/** The rows of all vaults as their paths tell them, the oldest first. */
+/** Returns the rows of all vaults from their REST paths, the oldest first. */
 async function ledgers(): Promise<string[]> {
   const rows = await Promise.all(
     vaults.map(async (vault) => {
@@ -62,7 +62,7 @@ async function ledgers(): Promise<string[]> {
 const dataOf = (events: readonly ReceivedEvent[]): (string | null)[] => events.map(({ data }) => data)
 
 describe('a stream of ledger rows', () => {
-  test('brings each new row as its path does, with its vault, in order', async () => {
+  test('sends each new row like its REST path, with its vault, in order', async () => {
     const client = await follow()
     const before = (await ledgers()).length
     await commit(vaults[0], 3)
@@ -72,7 +72,7 @@ describe('a stream of ledger rows', () => {
     expect(events.map(({ id }) => id?.replace(/\.\d+\./, '.'))).toEqual(['2.1', '2.2', '2.3', '3.1', '3.2'])
   })
 
-  test('goes on behind an id, by header or parameter, and behind a data version', async () => {
+  test('resumes after an id, by header or parameter, and after a data version', async () => {
     const first = await follow()
     await commit(vaults[0], 3)
     const [one] = await first.until('event', 3)
@@ -90,7 +90,7 @@ describe('a stream of ledger rows', () => {
     for (const client of clients.slice(1)) await expect.poll(() => client.events.at(-1)?.data).toEqual(newest)
   })
 
-  test('has an id before its first row, so that nothing is missed in between', async () => {
+  test('sends an id before its first row, so that no row is missed in between', async () => {
     const client = await follow()
     await expect.poll(() => client.lastId()).toMatch(/^1\.\d+$/)
     client.close()
@@ -99,7 +99,7 @@ describe('a stream of ledger rows', () => {
     expect(dataOf(await again.until('event', 2))).toEqual((await ledgers()).slice(2))
   })
 
-  test('is of some vaults and types, and its ids do not depend on them', async () => {
+  test('is filtered by vaults and types, and its ids do not depend on the filter', async () => {
     const all = await follow()
     const ofVault = await follow(`vault=${vaults[1]}`)
     const ofType = await follow('type=plant,rebalance')
@@ -176,7 +176,7 @@ describe('a position that is not part of the history', () => {
     const client = await follow()
     await commit(vaults[0], 1)
     await client.until('event', 1)
-    // As a failover that lost the newest commit, and went on with another of the same number.
+    // Like a failover that lost the newest commit, and continued with another of the same number.
     await database.prisma.$executeRawUnsafe(
       `with lost as (delete from ledger_row where commit_nonce = (select split_part(version, '.', 2)::bigint from data_head))
        update data_head set version = seq || '.5'`,
@@ -193,7 +193,7 @@ describe('a position that is not part of the history', () => {
   })
 })
 
-test('a stream that began before the first commit goes on behind it', async () => {
+test('a stream that began before the first commit resumes after it', async () => {
   const empty = await emptyDatabase()
   const other = await liveGateway(empty)
   try {
@@ -212,7 +212,7 @@ test('a stream that began before the first commit goes on behind it', async () =
   }
 })
 
-test('while commits are not heard of, a stream says so once, and that it is up to date when they are again', async () => {
+test('without notifications of commits, a stream reports once that it is stale, and that it is current when they resume', async () => {
   const client = await follow()
   gateway.listener.listening(false)
   await client.until('stale', 1)
@@ -223,7 +223,7 @@ test('while commits are not heard of, a stream says so once, and that it is up t
   expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['stale', 'fresh', 'event'])
 })
 
-test('rows of a feed that runs arrive once and in order, however often clients come back', async () => {
+test('rows of a running feed arrive once and in order, however often clients reconnect', async () => {
   const rows = 60
   const begin = await follow()
   await expect.poll(() => begin.lastId()).not.toBeNull()

@@ -5,7 +5,7 @@ import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { apply, midnight } from '../../support/world.ts'
 
-/* A feed that is applied in steps, under streams: each text that is pushed with a version is that of this version. */
+/* A feed is applied in steps while streams are open: each pushed text is that of the version in its event. */
 
 const selection = `{ address status valueUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt strategy { name liveApr }
   positions { positionId inRange } suspension { reason } events(first: 3) { nodes { type ts } } equity(points: 5) { ts netUsd } }`
@@ -13,7 +13,7 @@ const steps = 12
 
 let database: TestDatabase
 let live: LiveGateway
-/** Without a response cache: it reads each answer from the database. */
+/** A gateway without a response cache: it reads each response from the database. */
 let uncached: TestGateway
 const clients: LiveClient[] = []
 
@@ -30,7 +30,7 @@ afterEach(async () => {
 
 test('each snapshot, result and row over a feed is that of its version, byte for byte', async () => {
   const facts = demoFacts(midnight)
-  // Two vaults are followed from the beginning; the others are opened while the streams are.
+  // Two vaults are followed from the beginning; the others are opened while the streams run.
   const openings = facts.flatMap((fact, at) => (fact.kind === 'vault' ? [{ at, vault: fact.vault }] : [])).slice(0, 2)
   const vaults = openings.map(({ vault }) => vault)
   const beginning = (openings.at(-1)?.at ?? 0) + 1
@@ -88,7 +88,7 @@ async function newestVersion(): Promise<string> {
   return newest?.version ?? ''
 }
 
-/** The rows of all vaults as their paths tell them, each with its vault. */
+/** Returns the rows of all vaults from their REST paths, each with its vault. */
 async function ledgers(vaults: readonly string[]): Promise<string[]> {
   const texts = vaults.map(async (vault) => {
     const { vault: address } = JSON.parse(await (await uncached.get(`/vault/${vault}/snapshot`)).text()) as {

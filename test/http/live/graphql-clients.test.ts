@@ -11,7 +11,7 @@ import { pageFolders } from '../../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
 
-/* Subscriptions by the GraphQL clients that front ends use, each with the client of GraphQL over SSE as its link. */
+/* Subscriptions by common GraphQL clients, each with graphql-sse as its transport. */
 
 const vault = addressOf(1)
 const ofVault = `subscription ($vault: Address!) { vault(address: $vault) { address valueUsd } }`
@@ -46,7 +46,7 @@ afterEach(async () => {
   await gateway.close()
 })
 
-/** Marks the vault with a value of its own, and waits until it was received. */
+/** Applies a mark with a unique value, and waits until the value was received. */
 async function marked(received: () => readonly (number | undefined)[]): Promise<void> {
   await vi.waitFor(() => expect(received()).not.toHaveLength(0), 20_000)
   const valueUsd = ++now % 100_000
@@ -54,7 +54,7 @@ async function marked(received: () => readonly (number | undefined)[]): Promise<
   await vi.waitFor(() => expect(received().at(-1)).toBe(valueUsd), 20_000)
 }
 
-test('urql subscribes to a vault, also after the gateway was started again', async () => {
+test('urql subscribes to a vault, and reconnects after a restart of the gateway', async () => {
   const client = new Client({
     url: `${gateway.server.origin}/graphql`,
     preferGetMethod: false,

@@ -60,7 +60,7 @@ describe.each(['GET', 'POST'] as const)('a subscription that is persisted, by %s
     return client
   }
 
-  test('is streamed by its hash alone, once a client has sent its text with it', async () => {
+  test('is streamed by its hash alone after a client has sent its text with the hash', async () => {
     const query = ofVault('valueUsd')
     const extensions = persistedQuery(query)
     const unknown = await send({ extensions })
@@ -73,7 +73,7 @@ describe.each(['GET', 'POST'] as const)('a subscription that is persisted, by %s
     expect((await client.until('next', 2))[1]?.data).toContain(`"valueUsd":${now}`)
   })
 
-  test('is refused with the hash of another text, and not kept where it is invalid', async () => {
+  test('is refused with the hash of another text, and not stored if it is invalid', async () => {
     const other = await send({ query: ofVault('status'), extensions: persistedQuery(ofVault('netUsd')) })
     await other.ended
     expect(other.status).toBe(400)
@@ -115,7 +115,7 @@ describe('a subscription to a vault', () => {
   })
 })
 
-test('a subscription to meta brings the version after each commit', async () => {
+test('a subscription to meta sends the version after each commit', async () => {
   const client = await subscribe('subscription { meta { version newestFactAt } }')
   await client.until('next', 1)
   await apply(database, [mark(vault, ++now, '5')])
@@ -129,7 +129,7 @@ describe('a subscription to ledgers', () => {
     cursor vault { address valueUsd } event { type ts txHash } } }`
   const plant = () => event(vault, ++now, { type: 'plant', positionId: 'p' })
 
-  test('brings each row with its cursor, from which another one goes on', async () => {
+  test('sends each row with its cursor, after which another subscription resumes', async () => {
     const client = await subscribe(document)
     await apply(database, [plant(), plant()])
     const events = await client.until('next', 2)
@@ -142,7 +142,7 @@ describe('a subscription to ledgers', () => {
     expect((await again.until('next', 1))[0]).toEqual(events[1])
   })
 
-  test('ends with an error where its cursor is none of the history', async () => {
+  test('ends with an error if its cursor is not part of the history', async () => {
     const client = await subscribe(document, { after: '1.42.1' })
     await client.ended
     expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['next', 'complete'])
@@ -188,7 +188,7 @@ describe('a request is refused before its stream begins', () => {
   test.each(['{"after"', '["1.1"]', '"1.1"', '7'])('with variables that are no object: %s', async (variables) => {
     const query = 'subscription ($after: String) { ledger(after: $after) { cursor } }'
     const search = new URLSearchParams({ query, variables }).toString()
-    const asked = [
+    const requests = [
       openStream(gateway.server.origin, `/graphql?${search}`, { headers: { accept: 'text/event-stream' } }),
       openStream(gateway.server.origin, '/graphql', {
         headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
@@ -196,7 +196,7 @@ describe('a request is refused before its stream begins', () => {
         body: `{"query":${JSON.stringify(query)},"variables":${variables}}`,
       }),
     ]
-    for (const client of await Promise.all(asked)) {
+    for (const client of await Promise.all(requests)) {
       clients.push(client)
       expect(client.status).toBe(400)
     }
@@ -215,7 +215,7 @@ describe('a request is refused before its stream begins', () => {
     },
   )
 
-  test('that is a subscription and asks for no stream', async () => {
+  test('that is a subscription without the media type of streams', async () => {
     const response = await gateway.post(`subscription { vault(address: "${vault}") { status } }`)
     expect([response.status, await response.text()]).toEqual([
       400,
@@ -224,7 +224,7 @@ describe('a request is refused before its stream begins', () => {
   })
 })
 
-test('an empty parameter of a GET is none, as it is of other operations', async () => {
+test('an empty parameter of a GET is ignored, as for other operations', async () => {
   const query = `subscription { vault(address: "${vault}") { status } }`
   const sha256Hash = hash('sha256', query)
   const extensions = JSON.stringify({ persistedQuery: { version: 1, sha256Hash } })
@@ -240,7 +240,7 @@ test('an empty parameter of a GET is none, as it is of other operations', async 
   }
 })
 
-test('a query that accepts only events is answered by one, and its end', async () => {
+test('a query that accepts only events is answered by one event and the end of the stream', async () => {
   const client = await subscribe('{ strategies { id } }')
   await client.ended
   expect(client.headers['content-type']).toBe('text/event-stream; charset=utf-8')

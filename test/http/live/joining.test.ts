@@ -8,14 +8,14 @@ beforeEach(() => {
 })
 
 describe('a stream that joins others', () => {
-  test('gets at once what they have', async () => {
+  test('gets their newest response immediately', async () => {
     const first = value.join()
     await value.finishEvaluation()
     await expectFrames(first, ['200 at 1.1'])
     expect(value.join().frames).toEqual(['200 at 1.1'])
   })
 
-  test('gets nothing of before a change, while that is evaluated', async () => {
+  test('gets no older response while a change is evaluated', async () => {
     const first = value.join()
     await value.finishEvaluation()
     await expectFrames(first, ['200 at 1.1'])
@@ -51,7 +51,7 @@ describe('a stream that joins others', () => {
     expect(first.frames).toEqual([...had, `${shown} at ${version}.1`, `8 at ${version + 1}.1`])
   })
 
-  test('is told of no loss that a later change has undone', async () => {
+  test('is not notified of a deletion that a later change has undone', async () => {
     const first = value.join()
     await value.finishEvaluation()
     await expectFrames(first, ['200 at 1.1'])
@@ -80,7 +80,7 @@ test.each([
   await value.finishEvaluation(milliseconds)
   await expectFrames(stream, ['200 at 1.1', '7 at 2.1'])
   const [first = NaN, second = NaN] = at
-  // The time is counted from before the first is written.
+  // The interval starts before the first event is written.
   expect(second - first).toBeGreaterThan(200)
 })
 

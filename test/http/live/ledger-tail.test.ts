@@ -36,14 +36,14 @@ const commitsAfter = (after: number, newest: number): StreamedCommit[] =>
     return { seq, version: `${seq}.1`, rows: rowsOf(seq, rowsEach) }
   })
 
-/** The page of commits, if any. */
+/** Returns the page of these commits, if any. */
 function pageWith(commits: readonly StreamedCommit[]): CommitPage | NoCommits {
   return commits.length === 0 ? { kind: 'none' } : { kind: 'commits', commits, isEnd: true }
 }
 
 const pageAfter = (after: number, newest: number) => pageWith(commitsAfter(after, newest))
 
-/** A tail of commits of two rows, with numbers from 2 on; those up to a number that the test changes are there. */
+/** Creates a tail of commits of two rows, with numbers from 2; the test sets the newest number. */
 function tailOf(limits: Partial<LiveLimits>, newest: { seq: number }) {
   const versions = new DataVersions()
   versions.listening(true)
@@ -71,7 +71,7 @@ async function isReadTo(tail: LedgerTail, seq: number): Promise<void> {
   await expect.poll(() => tail.commitsInMemory(behind(seq)).kind).toBe('none')
 }
 
-/** A promise, and what resolves it. */
+/** Returns a promise, and the function that resolves it. */
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open: () => void = nothing
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -92,12 +92,12 @@ test.each([
   commit()
   await isReadTo(tail, 10)
   const found = [6, 7, 8, 9].map((seq) => tail.commitsInMemory(behind(seq)))
-  // What follows a commit is known where the commit itself is in memory.
+  // The next commit is known if the commit itself is in memory.
   const isKnown = [6, 7, 8, 9].map((seq) => seq > 10 - kept)
   expect(found.map(({ kind }) => kind)).toEqual(isKnown.map((known) => (known ? 'commits' : 'notInMemory')))
 })
 
-test('streams that begin read the end of the log a few at once, and those of one client half of these', async () => {
+test('new streams read the end of the log with limited concurrency, those of one client with half of it', async () => {
   const { tail, log, commit } = tailOf({ ledgerReads: 4 }, { seq: 1 })
   commit()
   const { opened, open } = gate()
@@ -132,7 +132,7 @@ test('an unexpected failure to read the end of the log is reported, once until i
   expect(report).toHaveBeenCalledTimes(2)
 })
 
-test('old rows are read a few streams at once, and none for those that have closed before their turn', async () => {
+test('old rows are read for a limited number of streams at once, and not for those that have closed before their turn', async () => {
   const { tail, log, commit } = tailOf({ ledgerReads: 2 }, { seq: 5 })
   commit()
   const { opened, open } = gate()
@@ -158,23 +158,23 @@ test('a page of the log has a limited number of commits and rows, unless one com
   const database = await emptyDatabase()
   const vault = addressOf(1)
   await apply(database, [strategy('calm'), opened(vault, 'calm')])
-  const most = 10
-  const log = createLedgerLog(database, { ...ledgerLogLimits, rows: most })
+  const maxCommits = 10
+  const log = createLedgerLog(database, { ...ledgerLogLimits, rows: maxCommits })
   const start = await log.end()
   let now = midnight
-  for (const rows of [most / 2, most / 2, 1, most + 1, 1]) {
+  for (const rows of [maxCommits / 2, maxCommits / 2, 1, maxCommits + 1, 1]) {
     const details = { type: 'harvest', amountUsd: '1', positionId: 'p' } as const
     await apply(
       database,
       Array.from({ length: rows }, () => event(vault, ++now, details)),
     )
   }
-  expect(await pagesOf(log, start)).toEqual([[most / 2, most / 2], [1], [most + 1], [1]])
+  expect(await pagesOf(log, start)).toEqual([[maxCommits / 2, maxCommits / 2], [1], [maxCommits + 1], [1]])
   const oneByOne = createLedgerLog(database, { ...ledgerLogLimits, commits: 1 })
-  expect(await pagesOf(oneByOne, start)).toEqual([[most / 2], [most / 2], [1], [most + 1], [1]])
+  expect(await pagesOf(oneByOne, start)).toEqual([[maxCommits / 2], [maxCommits / 2], [1], [maxCommits + 1], [1]])
 })
 
-/** Reads all pages after a position: the numbers of rows of their commits. */
+/** Reads all pages after a position, and returns the numbers of rows of their commits. */
 async function pagesOf(log: LedgerLog, start: LedgerPosition): Promise<number[][]> {
   const pages: number[][] = []
   for (let position: LedgerPosition | null = start; position !== null;) {
@@ -187,7 +187,7 @@ async function pagesOf(log: LedgerLog, start: LedgerPosition): Promise<number[][
   return pages
 }
 
-/** The page behind a position, of the one commit 2 and its rows. */
+/** Returns the page after a position, which has the rows of commit 2. */
 function pageOf(rows: readonly StreamedRow[], { seq, rows: before }: LedgerPosition) {
   return pageWith(seq === 2 && before === null ? [] : [{ seq: 2, version: '2.1', rows: rows.slice(before ?? 0) }])
 }
@@ -296,7 +296,7 @@ test('older rows that cannot be read are reported once, and read again after pau
   log.after.mockImplementation(({ seq }) =>
     seq === 1 ? Promise.reject(error) : Promise.resolve(pageAfter(seq, newest.seq)),
   )
-  const asked = (): number => log.after.mock.calls.filter(([{ seq }]) => seq === 1).length
+  const readCount = (): number => log.after.mock.calls.filter(([{ seq }]) => seq === 1).length
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const clients = ['one', 'other'].map((sender) => follow(tail, versions, sender, behind(1), row))
@@ -305,15 +305,15 @@ test('older rows that cannot be read are reported once, and read again after pau
       for (let times = 0; times < 20; times++) await setImmediate()
     }
     await settled(0)
-    const counts = [asked()]
+    const counts = [readCount()]
     for (const seconds of [1, 2, 4, 8]) {
-      // New commits have nothing to do with the rows that cannot be read.
+      // New commits are independent of the rows that cannot be read.
       newest.seq++
       commit()
       await settled(1_000 * seconds - 100)
-      counts.push(asked())
+      counts.push(readCount())
       await settled(100)
-      counts.push(asked())
+      counts.push(readCount())
     }
     expect(counts).toEqual([2, 2, 4, 4, 6, 6, 8, 8, 10])
     expect(clients.map(({ written }) => written)).toEqual([['stale'], ['stale']])
@@ -361,7 +361,7 @@ test.each([
       /^The ledger row 2\.1\.1 of vault .* cannot be produced: the streams of these/,
     ) as string
     expect(report.mock.calls).toEqual([[expect.objectContaining({ message, cause: error })]])
-    // An outage passes by waiting.
+    // The outage ends.
     frame.mockRejectedValue(new RowNotReady())
     await settled(16_000)
     frame.mockClear()
@@ -382,7 +382,7 @@ test.each([
   }
 })
 
-test('a row that cannot be produced holds back those behind it, and none before it', async () => {
+test('a row that cannot be produced delays the rows after it, and none before it', async () => {
   const newest = { seq: 1 }
   const { tail, commit, versions, report } = tailOf({}, newest)
   commit()
@@ -399,7 +399,7 @@ test('a row that cannot be produced holds back those behind it, and none before 
   commit()
   await expect.poll(() => written).toContain('stale')
   expect(written).toEqual(['2.1.1', '2.1.2', '3.1.1', '3.1.2', 'stale'])
-  // Several rows are made at once from the second on.
+  // From the second row on, several rows are produced concurrently.
   expect(frame.mock.calls.some(([{ cursor }]) => cursor === '5.1.1')).toBe(true)
   const message = expect.stringMatching(/^The ledger row 4\.1\.1 of vault /) as string
   expect(report.mock.calls).toEqual([[expect.objectContaining({ message, cause: bad })]])
@@ -410,7 +410,7 @@ test('a row that cannot be produced holds back those behind it, and none before 
   process.off('unhandledRejection', unhandled)
 })
 
-test('a client whose stream was full is told that commits are not heard of, when it reads again', async () => {
+test('a client whose stream was full gets the notice of stale data when it reads again', async () => {
   const { tail, commit, versions } = tailOf({}, { seq: 1 })
   commit()
   const client = follow(tail, versions, 'one', behind(1), row)
@@ -424,7 +424,7 @@ test('a client whose stream was full is told that commits are not heard of, when
   await expect.poll(() => client.written).toEqual(['stale'])
 })
 
-test('a stream whose old row is not made lets others take their turn meanwhile, and keeps no other rows', async () => {
+test('a stream that waits for an old row yields its turn to others, and retains no other rows', async () => {
   const { tail, log, commit, versions } = tailOf({ ledgerReads: 1, ledgerProductionMilliseconds: 20 }, { seq: 2 })
   commit()
   const pages: WeakRef<object>[] = []
@@ -434,25 +434,25 @@ test('a stream whose old row is not made lets others take their turn meanwhile, 
     return Promise.resolve(page)
   })
   const { opened, open } = gate()
-  const held = follow(tail, versions, 'held', behind(1), async () => {
+  const heldStream = follow(tail, versions, 'held', behind(1), async () => {
     await opened
     return Buffer.from('row')
   })
   const other = follow(tail, versions, 'other', behind(1), row)
   await expect.poll(() => other.written).toHaveLength(10)
-  expect(held.written).toEqual([])
+  expect(heldStream.written).toEqual([])
   log.after.mockClear()
   // A weak reference keeps its object until the next task.
   await setImmediate()
   heapBytes()
   expect(pages.map((page) => page.deref())).toEqual(pages.map(() => undefined))
   open()
-  await expect.poll(() => held.written).toHaveLength(10)
-  // Its first row was being made, and the others are read again.
+  await expect.poll(() => heldStream.written).toHaveLength(10)
+  // Its first row was in production, and the others are read again.
   expect(log.after.mock.calls.map(([{ rows }]) => rows)).toContain(1)
 })
 
-test('a stream whose old rows take long to make lets others take their turn before it has made all', async () => {
+test('a stream whose old rows take long to produce yields its turn to others before the last row', async () => {
   const { tail, log, commit, versions } = tailOf({ ledgerReads: 1 }, { seq: 2 })
   commit()
   const rows = rowsOf(2, 100)

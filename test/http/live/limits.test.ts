@@ -45,13 +45,13 @@ async function subscribe(fields: string): Promise<LiveClient> {
   return client
 }
 
-async function figure(name: string, reason?: string): Promise<number> {
+async function metricValue(name: string, reason?: string): Promise<number> {
   const samples = parseMetrics(await metrics.text()).get(`vault_gateway_live_${name}`)?.samples ?? []
   return samples.find(({ labels }) => reason === undefined || labels['reason'] === reason)?.value ?? NaN
 }
 
 describe('streams', () => {
-  test('of one address are limited, and make room when they close', async () => {
+  test('of one address are limited, and free their places when they close', async () => {
     await begin({ connectionsOfSender: 2 })
     const first = await follow()
     await follow()
@@ -60,9 +60,9 @@ describe('streams', () => {
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '4'])
     expect(JSON.parse(refused.text())).toMatchObject({ type: 'urn:vault-gateway:problem:too-many-streams' })
     first.close()
-    await expect.poll(() => figure('streams')).toBe(1)
+    await expect.poll(() => metricValue('streams')).toBe(1)
     expect((await follow()).status).toBe(200)
-    expect(await figure('streams_refused_total')).toBe(1)
+    expect(await metricValue('streams_refused_total')).toBe(1)
   })
 
   test('are limited by API key, and need one', async () => {
@@ -80,17 +80,17 @@ describe('streams', () => {
     expect([(await follow()).status, (await follow()).status, (await follow()).status]).toEqual([200, 200, 429])
   })
 
-  test('do not keep the body of a request, and end where it has no end', async () => {
+  test('do not retain the body of a request, and end if it is incomplete', async () => {
     await begin({})
     const client = await rawConnection(gateway.server.port)
     client.send(`GET /live/vaults?vault=${vault} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n`)
     await client.receives(/event: snapshot/)
     client.send('x'.repeat(discardedBytes / 2))
     await expect.poll(() => client.socket.writableLength).toBe(0)
-    expect(await figure('streams')).toBe(1)
+    expect(await metricValue('streams')).toBe(1)
     client.send('x'.repeat(discardedBytes))
     await client.closed
-    await expect.poll(() => figure('streams')).toBe(0)
+    await expect.poll(() => metricValue('streams')).toBe(0)
   })
 
   test('of the process are limited', async () => {
@@ -98,7 +98,7 @@ describe('streams', () => {
     expect([(await follow()).status, (await follow()).status, (await follow()).status]).toEqual([200, 200, 503])
   })
 
-  test('of one network of IPv6 have a fair share of the places that the others leave', async () => {
+  test('of one IPv6 network have a fair share of the remaining places', async () => {
     await begin({ connections: 8 }, { trustedProxies: 1 })
     const from = async (network: number): Promise<number[]> => {
       const statuses: number[] = []
@@ -111,7 +111,7 @@ describe('streams', () => {
     expect(await from(2)).toEqual([200, 503, 503, 503, 503, 503])
   })
 
-  test('behind an answer that is not read are closed as well, when they stall', async () => {
+  test('after a pipelined response that is not read are closed as well, when they stall', async () => {
     const limits = { heartbeatSeconds: 0.1, stallSeconds: 0.3, unsentBytes: 1 }
     await begin(limits, { pageFolders: { graphiql: null, explorer: null } })
     const raw = await rawConnection(gateway.server.port)
@@ -119,8 +119,8 @@ describe('streams', () => {
     raw.socket.pause()
     const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`
     raw.send(get('/docs/swagger-ui-bundle.js').repeat(5) + get(`/live/vaults?vault=${vault}`))
-    await expect.poll(() => figure('streams')).toBe(1)
-    await expect.poll(() => figure('streams_closed_total', 'slow')).toBe(1)
+    await expect.poll(() => metricValue('streams')).toBe(1)
+    await expect.poll(() => metricValue('streams_closed_total', 'slow')).toBe(1)
     await expect.poll(() => gateway.server.running()).toBe(0)
   })
 
@@ -145,17 +145,17 @@ describe('streams', () => {
     await expect.poll(() => events.filter(({ comment }) => comment !== null).length).toBeGreaterThan(2)
   })
 
-  test('end at their age, after which clients reconnect at a random time', async () => {
+  test('end at their maximum age, after which clients reconnect at a random time', async () => {
     await begin({ heartbeatSeconds: 0.1, lifeSeconds: 0.3 })
     const client = await follow()
     await client.ended
     const retry = Number(client.events.at(-1)?.retry)
     expect(retry).toBeGreaterThanOrEqual(2_000)
     expect(retry).toBeLessThanOrEqual(6_000)
-    await expect.poll(() => figure('streams_closed_total', 'age')).toBe(1)
+    await expect.poll(() => metricValue('streams_closed_total', 'age')).toBe(1)
   })
 
-  test('of each kind tell their clients when to reconnect by the limits that were given', async () => {
+  test('of each kind send the configured reconnection time', async () => {
     await begin({ retrySeconds: 7 })
     const rows = await openStream(gateway.server.origin, '/live/events')
     clients.push(rows)
@@ -163,13 +163,13 @@ describe('streams', () => {
     for (const { events } of all) await expect.poll(() => events[0]?.retry).toBe('7000')
   })
 
-  test('of subscriptions are refused past the length that was given', async () => {
+  test('of subscriptions are refused over the configured length', async () => {
     await begin({ characters: 40 })
     expect((await subscribe('meta { version }')).status).toBe(200)
     expect((await subscribe('meta { version newestFactAt }')).status).toBe(413)
   })
 
-  test('end when the gateway stops, and new ones as soon as they open, so that clients connect again', async () => {
+  test('end when the gateway stops, new ones immediately, so that clients reconnect', async () => {
     await begin({})
     const client = await follow()
     gateway.app.live.endAll()
@@ -178,10 +178,10 @@ describe('streams', () => {
     for (const { status } of late) expect(status).toBe(200)
     await Promise.all(late.map(({ ended }) => ended))
     for (const { events } of [client, ...late]) expect(events.at(-1)?.retry).toMatch(/^\d{4}$/)
-    await expect.poll(() => figure('streams_closed_total', 'stop')).toBe(3)
+    await expect.poll(() => metricValue('streams_closed_total', 'stop')).toBe(3)
   })
 
-  test('take no place of other connections', async () => {
+  test('do not count as other connections', async () => {
     await begin({})
     await Promise.all(Array.from({ length: liveLimits.connectionsOfSender }, () => follow()))
     expect((await fetch(`${gateway.server.origin}/vault/${vault}/snapshot`)).status).toBe(200)

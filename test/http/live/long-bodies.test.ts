@@ -13,7 +13,7 @@ const unused = (): never => {
   throw new Error('Nothing is parsed or begun.')
 }
 
-/** All that a stream needs, and that fails where it is used before the body was admitted. */
+/** Dependencies of a stream that fail if they are used before admission of the body. */
 const others = {
   operations: {},
   connections: {},

@@ -7,7 +7,7 @@ import { admissionLimits, preparationCosts } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { addressOf } from '../../support/world.ts'
 
-/** A request for the snapshots of so many vaults, at a gateway with this queue of preparation. */
+/** Requests the snapshots of this number of vaults from a gateway with this preparation queue. */
 async function follow(
   count: number,
   maxWaiting: number,

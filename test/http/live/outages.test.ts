@@ -17,17 +17,17 @@ beforeEach(async () => {
   await expectFrames(stream, ['200 at 1.1'])
 })
 
-/** Lets what was begun end, such as a fan-out. */
+/** Waits until asynchronous work, such as a fan-out, has ended. */
 async function settled(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-describe('a result that was evaluated before commits ceased to be heard of', () => {
+describe('a result that was evaluated before the notifications of commits stopped', () => {
   test.each([
     ['is being made', false],
     ['waits for its commit to be heard of', true],
   ])('is not written, when it %s then: the next server may be behind', async (_, isMade) => {
-    // The server that is read from shows a commit of which the gateway has not heard.
+    // The database server has a commit of which the gateway has not been notified.
     value.write(7)
     value.responses.committed(['value'])
     await value.evaluationStarted()
@@ -36,7 +36,7 @@ describe('a result that was evaluated before commits ceased to be heard of', () 
     value.listening(false)
     if (!isMade) await value.finishEvaluation()
     await expectFrames(stream, ['200 at 1.1', 'stale'])
-    // Another server, which lags behind, is read from.
+    // Reads move to another server, which lags behind.
     value.seq = 1
     value.commit(8)
     value.listening(true)
@@ -46,7 +46,7 @@ describe('a result that was evaluated before commits ceased to be heard of', () 
   })
 })
 
-test('a result that was begun while commits were not heard of is not written where the next server is behind', async () => {
+test('a result that was begun without notifications of commits is not written if the next server lags behind', async () => {
   value.listening(false)
   value.write(7)
   const second = value.join()
@@ -62,8 +62,8 @@ test('a result that was begun while commits were not heard of is not written whe
   await expectFrames(stream, ['200 at 1.1', 'stale', '8 at 1.1'])
 })
 
-describe('while commits are not heard of', () => {
-  test('a stream that begins gets the data, and that it may be out of date; others get nothing more', async () => {
+describe('without notifications of commits', () => {
+  test('a new stream gets the data and a notice that it may be stale; others get nothing more', async () => {
     value.listening(false)
     await expectFrames(stream, ['200 at 1.1', 'stale'])
     value.write(7)
@@ -79,7 +79,7 @@ describe('while commits are not heard of', () => {
     await expectFrames(second, ['stale', '7 at 2.1', 'stale', '7 at 2.1'])
   })
 
-  test('a stream that joins while another one is written to gets the data too', async () => {
+  test('a stream that joins while another one is being written gets the data too', async () => {
     value.listening(false)
     await expectFrames(stream, ['200 at 1.1', 'stale'])
     let third: ValueStream | undefined
@@ -92,7 +92,7 @@ describe('while commits are not heard of', () => {
     await expect.poll(() => third?.frames).toEqual(['stale', '200 at 1.1', 'stale'])
   })
 
-  test('a client that reads again is told that its data may be out of date', async () => {
+  test('a client that reads again gets the notice that its data may be stale', async () => {
     stream.pause()
     value.listening(false)
     await settled()
@@ -101,7 +101,7 @@ describe('while commits are not heard of', () => {
     expect(stream.frames).toEqual(['200 at 1.1', 'stale'])
   })
 
-  test('a client that reads again gets what it has missed first', async () => {
+  test('a client that reads again first gets the events that it has missed', async () => {
     stream.pause()
     value.commit(7)
     await value.finishEvaluation()
@@ -113,7 +113,7 @@ describe('while commits are not heard of', () => {
   })
 })
 
-test('a client that reads again is not told of an outage that is over', async () => {
+test('a client that reads again gets no notice of an outage that is over', async () => {
   stream.pause()
   value.listening(false)
   await settled()
@@ -125,7 +125,7 @@ test('a client that reads again is not told of an outage that is over', async ()
   expect(stream.frames).toEqual(['200 at 1.1', '200 at 1.1'])
 })
 
-test('a client that reads again is told that the vault is gone', async () => {
+test('a client that reads again is notified that the vault no longer exists', async () => {
   stream.pause()
   value.commit(notFoundValue)
   await value.finishEvaluation()
@@ -134,7 +134,7 @@ test('a client that reads again is told that the vault is gone', async () => {
   expect(stream.frames).toEqual(['200 at 1.1', 'refused 404'])
 })
 
-test('a stream is told that its data may be out of date after an unexpected error, and gets it when one more try succeeds', async () => {
+test('a stream gets a notice of stale data after an unexpected error, and the data when a retry succeeds', async () => {
   value.commit(internalErrorValue)
   await value.finishEvaluation()
   await expectFrames(stream, ['200 at 1.1', 'stale'])

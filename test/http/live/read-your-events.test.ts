@@ -66,7 +66,7 @@ async function commit(): Promise<void> {
 const ledgerOf = async (vault: string): Promise<unknown[]> =>
   JSON.parse(await (await gateway.get(`/vault/${vault}/events`)).text()) as unknown[]
 
-/** Notifies the gateway of what was withheld, after it has had time to send what it must not send before. */
+/** Notifies the gateway of the withheld commits, after it has had time to send responses that it must not send. */
 async function release(): Promise<void> {
   await wait(1_000)
   const commits = withheld ?? []
@@ -74,7 +74,7 @@ async function release(): Promise<void> {
   for (const each of commits) notify(each)
 }
 
-describe('what a client asks for after an event', () => {
+describe('the response to a request after an event', () => {
   test('is not older than the row of the event, though the response cache had an older response', async () => {
     const { version } = await createLedgerLog(database).end()
     for (const vault of vaults) expect(await ledgerOf(vault)).toHaveLength(1)
@@ -113,7 +113,7 @@ describe('what a client asks for after an event', () => {
     await released
   })
 
-  test('does not put off the next push, however late the gateway hears of the commit', async () => {
+  test('does not delay the next push, however late the gateway is notified of the commit', async () => {
     const client = await follow(`/live/vaults?vault=${vaults[0]}`)
     await client.until('snapshot', 1)
     withheld = []
@@ -122,7 +122,7 @@ describe('what a client asks for after an event', () => {
     await expect.poll(() => withheld).toHaveLength(2)
     const [first, second] = withheld as [Commit, Commit]
     notify(first)
-    // The snapshot is of the second commit by now. Ten times as long is what a slow evaluation puts the next push off by.
+    // The snapshot is of the second commit. A slow evaluation delays the next push by ten times its duration.
     await wait(1_000)
     notify(second)
     withheld = null
@@ -132,7 +132,7 @@ describe('what a client asks for after an event', () => {
     expect(client.events.filter(({ event }) => event === 'snapshot')).toHaveLength(3)
   })
 
-  test('is not waited for before the first commit', async () => {
+  test('is not delayed before the first commit', async () => {
     await empty(database)
     await gateway.close()
     gateway = await liveGateway(database)
@@ -140,7 +140,7 @@ describe('what a client asks for after an event', () => {
     onTestFinished(() => waits.mockRestore())
     const opening = await Promise.all(Array.from({ length: 20 }, () => follow('/live/events')))
     expect(opening.map((client) => client.status)).toEqual(Array(20).fill(200))
-    // Each wait is over when it begins: there is still no commit.
+    // Each wait ends immediately: there is still no commit.
     const areOver = waits.mock.calls.map(([isOver]) => isOver())
     expect(areOver.length).toBeGreaterThan(0)
     expect(areOver).not.toContain(false)

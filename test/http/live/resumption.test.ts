@@ -44,7 +44,7 @@ async function resumed(lastEventId: string | null, meanwhile: () => void) {
   return { frames, follow }
 }
 
-test('a stream whose version a new server lacks is held back until that has it, and told that its data is stale', async () => {
+test('a stream whose version a new server lacks waits until that server has it, and reports stale data', async () => {
   const { frames, follow } = await resumed('7.1', () => versions.listening(false))
   expect(frames).toEqual(['stale'])
   versions.listening(true)

@@ -7,7 +7,7 @@ import { type RowFormat, RowFrames } from '../../../src/http/live/ledger/row-fra
 import { liveLimits } from '../../../src/limits/live.ts'
 import { heapBytes } from '../../support/heap.ts'
 
-/** The closing of a stream that stays open. */
+/** Cancellation of a stream that stays open. */
 const open = new Canceller()
 
 const framesOf = (frameBytes: number, rowMilliseconds: number = liveLimits.rowMilliseconds) =>
@@ -15,7 +15,7 @@ const framesOf = (frameBytes: number, rowMilliseconds: number = liveLimits.rowMi
 
 const row = (cursor: string): StreamedRow => ({ cursor }) as StreamedRow
 
-/** A format whose frames are of so many bytes, and the rows that it made frames of. */
+/** Returns a format with frames of this length, and the rows whose frames it has produced. */
 function formatOf(name: string, bytes: number): { readonly format: RowFormat; readonly made: string[] } {
   const made: string[] = []
   const nothing = Buffer.alloc(0)
@@ -27,7 +27,7 @@ function formatOf(name: string, bytes: number): { readonly format: RowFormat; re
   return { format: { name, sender: 'one', frame, reset, staleFrame: nothing, freshFrame: nothing }, made }
 }
 
-test('a frame is made once for all streams of its format', async () => {
+test('a frame is produced once for all streams of its format', async () => {
   const frames = framesOf(10_000)
   const { format, made } = formatOf('one', 100)
   const [first, second] = [row('1.1.1'), row('1.1.2')]
@@ -40,7 +40,7 @@ test('a frame is made once for all streams of its format', async () => {
   expect(made).toEqual(['1.1.1', '1.1.2', '1.1.1'])
 })
 
-test('a frame that could not be made is made again', async () => {
+test('a frame is produced again after a failure', async () => {
   const frames = framesOf(10_000)
   const { format, made } = formatOf('one', 100)
   const one = row('1.1.1')
@@ -51,7 +51,7 @@ test('a frame that could not be made is made again', async () => {
   expect(made).toHaveLength(1)
 })
 
-test('frames of as many formats as clients choose take no more than their limit while their rows are in memory', async () => {
+test('frames of any number of formats take no more than their limit while their rows are in memory', async () => {
   const frames = framesOf(1_000_000)
   const rows = Array.from({ length: 100 }, (_, at) => row(`1.1.${at + 1}`))
   heapBytes()
@@ -65,7 +65,7 @@ test('frames of as many formats as clients choose take no more than their limit 
   expect(rows).toHaveLength(100)
 })
 
-/** A format whose frames of one sender come when the test wants. */
+/** Returns a format whose frames are produced when the test releases them. */
 function heldFormat(sender: string) {
   const { format } = formatOf('shared', 100)
   const signals: Cancellation[] = []
@@ -77,7 +77,7 @@ function heldFormat(sender: string) {
   return { format: { ...format, sender, frame }, signals, release: () => release() }
 }
 
-test('a frame that another sender makes is waited for a short time only, and the first one counts', async () => {
+test('a frame that another sender produces is awaited for a short time only, and the first result is used', async () => {
   const frames = framesOf(10_000)
   const [slow, own, one] = [heldFormat('slow'), heldFormat('own'), row('1.1.1')]
   const ofSlow = frames.of(one, slow.format, open)
@@ -91,7 +91,7 @@ test('a frame that another sender makes is waited for a short time only, and the
   expect((await frames.of(one, slow.format, open)).toString()).toBe('own')
 })
 
-test('a frame that another sender could not make is made', async () => {
+test('a frame is produced after the production of another sender has failed', async () => {
   const frames = framesOf(10_000)
   const { format } = formatOf('shared', 100)
   const one = row('1.1.1')

@@ -10,7 +10,7 @@ async function keepBusy(milliseconds = busyMilliseconds): Promise<void> {
   return Promise.resolve()
 }
 
-test('after a group that kept the event loop busy no other begins for as long, of any stream', async () => {
+test('after a group that blocked the event loop, no group of any stream begins for the same time', async () => {
   const pace = new RowPace()
   const begunAt: number[] = []
   const endedAt: number[] = []
@@ -40,7 +40,7 @@ test('a group whose rows wait for the database is followed by the next one', asy
   await next
 })
 
-test('a rest is short, however long others kept the event loop busy during a group', async () => {
+test('a rest is short, however long other work blocked the event loop during a group', async () => {
   const pace = new RowPace()
   const hours = vi.spyOn(performance, 'eventLoopUtilization').mockReturnValue({ active: 1e7, idle: 0, utilization: 1 })
   await pace.produce(() => Promise.resolve())

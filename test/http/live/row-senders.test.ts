@@ -6,17 +6,17 @@ import { addressOf, apply, deposit, event, midnight, opened, strategy } from '..
 
 const vault = addressOf(1)
 const [attacker, honest] = ['the-key-of-the-attacker', 'the-key-of-another-client']
-/** More rows than a stream makes at once. */
+/** More rows than a stream produces at once. */
 const rows = 40
-/** So few that none of a client waits for admission. */
+/** Few enough that no row of a client waits for admission. */
 const fewRows = 4
-/** All that one client may have: their rows are more than may wait of one client. */
+/** Maximum number of streams of one client: their rows exceed the limit of waiting rows of one client. */
 const streams = 20
 
 let database: TestDatabase
 let gateway: LiveGateway
 let now = midnight
-/** Series are read when its promise resolves; each gateway has one, since its last reads may come after it was closed. */
+/** Series are read when its promise resolves; separate for each gateway, whose last reads may follow its closing. */
 interface Gate {
   opened: Promise<void>
   open: () => void
@@ -29,12 +29,12 @@ beforeEach(async () => {
   const own: Gate = { opened: Promise.resolve(), open: () => undefined }
   gate = own
   await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
-  const held = readingBy(database, async (statement, values, signal, reader) => {
+  const heldDatabase = readingBy(database, async (statement, values, signal, reader) => {
     if (statement.name.includes('equity')) await own.opened
     return reader.read(statement, values, signal)
   })
   // Rows are held back for as long as the test takes.
-  gateway = await liveGateway(held, { apiKeys: [attacker, honest], liveLimits: { rowMilliseconds: 600_000 } })
+  gateway = await liveGateway(heldDatabase, { apiKeys: [attacker, honest], liveLimits: { rowMilliseconds: 600_000 } })
 })
 
 afterEach(async () => {
@@ -43,7 +43,7 @@ afterEach(async () => {
   await gateway.close()
 })
 
-/** Holds series back until they are released. */
+/** Delays reads of series until they are released. */
 function holdSeries(): void {
   gate.opened = new Promise<void>((resolve) => (gate.open = resolve))
 }
@@ -76,7 +76,7 @@ async function follow(key: string, selection: string, after?: string): Promise<L
   return client
 }
 
-/** A series so long that the rows of one client take turns; streams of other aliases make rows of their own. */
+/** A series so long that the rows of one client take turns; streams of other aliases produce separate rows. */
 const series = (alias: string): string =>
   `vault { ${alias}: equity(points: 400) { ts valueUsd netUsd capitalInUsd capitalOutUsd } }`
 
@@ -84,7 +84,7 @@ function hasSentStale({ events }: LiveClient): boolean {
   return events.some(({ comment }) => comment === 'stale')
 }
 
-test('the rows of one client, as many as may wait, refuse none of another', async () => {
+test('the rows of one client, at the limit of waiting rows, cause no refusal of those of another', async () => {
   const attackers: LiveClient[] = []
   for (let at = 0; at < streams; at++) attackers.push(await follow(attacker, series(`series${at}`)))
   const other = await follow(honest, series('own'))
@@ -100,7 +100,7 @@ test('the rows of one client, as many as may wait, refuse none of another', asyn
   expect(hasSentStale(other)).toBe(false)
 })
 
-test('old rows of one client, as many streams as it may have, hold back none of another', async () => {
+test('old rows of one client with the maximum number of streams do not delay those of another', async () => {
   const before = await newestVersion()
   await harvest(fewRows)
   holdSeries()

@@ -23,7 +23,7 @@ afterEach(async () => {
   await server?.close()
 })
 
-/** A server whose streams all follow one large response, which changes when `change` is called. */
+/** Starts a server whose streams all follow one large response, which changes when `change` is called. */
 async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof liveLimits, number>>) {
   const closed: string[] = []
   const observer: LiveObserver = {
@@ -84,20 +84,20 @@ test('clients that never read are closed and counted, and take little memory', a
   await expect.poll(() => open()).toBe(clients)
   heapBytes()
   const before = process.memoryUsage().arrayBuffers
-  let most = 0
+  let maximum = 0
   for (let changes = 0; changes < 300 && closed.length < clients; changes++) {
     change()
     await wait(5)
     if (changes % 20 === 0) {
       heapBytes()
-      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+      maximum = Math.max(maximum, process.memoryUsage().arrayBuffers - before)
     }
   }
   await expect.poll(() => closed).toEqual(Array.from({ length: clients }, () => 'slow'))
-  expect(most).toBeLessThan(20 * 1024 * 1024)
+  expect(maximum).toBeLessThan(20 * 1024 * 1024)
 })
 
-test('what all streams hold that is not read is limited: those with the most are closed', async () => {
+test('the unread bytes of all streams are limited: those with the most are closed', async () => {
   const [clients, unsentInAll] = [12, 8 * bodyBytes]
   const { port, closed, open, change } = await streaming({ unsentInAll, unsentBytes: 1e9, stallSeconds: 60 })
   const reader = request(port)
@@ -108,7 +108,7 @@ test('what all streams hold that is not read is limited: those with the most are
     change()
     await wait(25)
   }
-  // The last bytes of a frame that all wait for are in memory once.
+  // The last bytes of a frame that all streams wait for are in memory once.
   await expect.poll(() => closed.length).toBeGreaterThanOrEqual(clients - 2)
   expect(new Set(closed)).toEqual(new Set(['slow']))
   expect(reader.destroyed).toBe(false)
@@ -123,7 +123,7 @@ test('a client that does not read the end of its stream is closed too', async ()
   })
   request(port)
   await expect.poll(() => open()).toBe(1)
-  // More than the buffers of the operating system hold, before the stream reaches its age.
+  // More than the buffers of the operating system hold, before the stream reaches its maximum age.
   for (let changes = 0; changes < 60; changes++) {
     change()
     await wait(5)
@@ -131,7 +131,7 @@ test('a client that does not read the end of its stream is closed too', async ()
   await expect.poll(() => closed).toEqual(['slow'])
 })
 
-test('a client that reads again gets the newest, and skips those before it', async () => {
+test('a client that reads again gets the newest response, and skips older ones', async () => {
   const { port, change, open } = await streaming({ heartbeatSeconds: 60 })
   const socket = request(port)
   await expect.poll(() => open()).toBe(1)

@@ -10,7 +10,7 @@ import { addressOf, apply, deposit, event, midnight, opened, strategy } from '..
 
 const nothing = (): void => undefined
 const vault = addressOf(1)
-/** Longer than a stream that is late waits for its next look. */
+/** Longer than the polling interval of a delayed stream. */
 const long = 1_500
 
 let database: TestDatabase
@@ -19,11 +19,11 @@ let versions: DataVersions
 /** The newest commit that the standby shows. */
 let reached: LedgerPosition
 let now: number
-/** Reads of rows from the database. */
+/** Number of reads of rows from the database. */
 let reads: number
-/** Called once, when rows are read next. */
+/** Called once, at the next read of rows. */
 let onRead: () => void
-/** Lookups of old versions that succeed. */
+/** Number of lookups of old versions that succeed; later ones fail. */
 let lookups: number
 /** Whether the standby does not show any vault yet. */
 let isHidden: boolean
@@ -99,7 +99,7 @@ const eventsOf = ({ events }: LiveClient) => events.flatMap(({ event }) => event
 const follow = (path: string, headers: Record<string, string> = {}) =>
   openStream(standby.server.origin, path, { headers })
 
-/** Waits until this has been received, however long that takes, and checks that nothing follows it for a time. */
+/** Waits until these events have been received, and checks that no other follows for some time. */
 async function isAll(
   received: () => readonly string[],
   expected: readonly string[],
@@ -111,9 +111,9 @@ async function isAll(
 }
 
 describe('rows after a position that a standby has not reached yet', () => {
-  test('come when it has, without a word where that is soon', async () => {
+  test('are sent when it has, without a notice if that is soon', async () => {
     const position = await commit()
-    // Soon after the stream has found that it is not there: by a timer of this process, before that of its wait.
+    // Soon after the stream has missed the position: by a timer of this process that fires before that of its wait.
     onRead = () => void setTimeout(replay, 300, position)
     const client = await follow(`/live/events?after=${position.version ?? ''}`)
     await expect.poll(() => reached).toBe(position)
@@ -123,7 +123,7 @@ describe('rows after a position that a standby has not reached yet', () => {
     client.close()
   })
 
-  test('come when it has, and are said to be late until then, by however many clients', async () => {
+  test('are sent when it has, and reported as stale until then, to any number of clients', async () => {
     const position = await commit()
     const clients = await Promise.all(
       Array.from({ length: 20 }, () => follow('/live/events', { 'last-event-id': `${position.version ?? ''}.1` })),
@@ -146,7 +146,7 @@ describe('rows after a position that a standby has not reached yet', () => {
       ),
     )
     await Promise.all(clients.map((client) => isAll(() => eventsOf(client), ['stale'], long)))
-    // Each has read once, when it began.
+    // Each stream has read once, when it began.
     expect(reads).toBeLessThanOrEqual(clients.length)
     reads = 0
     replay(position)
@@ -158,7 +158,7 @@ describe('rows after a position that a standby has not reached yet', () => {
     for (const client of clients) client.close()
   })
 
-  test('come once also where an open stream moves to it', async () => {
+  test('are sent once even if an open stream moves to the standby', async () => {
     const before = reached
     const client = await follow('/live/events')
     const position = await commit()
@@ -176,7 +176,7 @@ describe('rows after a position that a standby has not reached yet', () => {
     client.close()
   })
 
-  test('are lost where every commit until now is proven to be here', async () => {
+  test('are lost if every commit until now is proven to be present', async () => {
     const client = await follow(`/live/events?after=${reached.seq + 5}.42`)
     await isAll(() => eventsOf(client), ['stale'], long)
     versions.upToDate(performance.now())
@@ -187,7 +187,7 @@ describe('rows after a position that a standby has not reached yet', () => {
 })
 
 describe('snapshots after a version that a standby has not reached yet', () => {
-  test('are held back until it has, also where the vault is unchanged, and said to be out of date meanwhile', async () => {
+  test('are withheld until it has, even if the vault is unchanged, and reported as stale meanwhile', async () => {
     const position = await commit()
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': position.version ?? '' })
     await isAll(() => eventsOf(client), ['stale'], long)
@@ -200,7 +200,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     client.close()
   })
 
-  test('are held back also where the standby does not have the vault yet', async () => {
+  test('are withheld even if the standby does not have the vault yet', async () => {
     const late = addressOf(2)
     const client = await follow(`/live/vaults?vault=${late}`, { 'last-event-id': `${reached.seq + 1}.42` })
     expect(client.status).toBe(200)
@@ -208,12 +208,12 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     const position = await createLedgerLog(database).end()
     replay(position)
     await client.until('snapshot', 1)
-    // Its number is that of a commit of another history.
+    // The number belongs to a commit of another history.
     expect(eventsOf(client)).toEqual(['stale', 'reset', 'snapshot'])
     client.close()
   })
 
-  test('are reset when it is proven later that every commit until then is here', async () => {
+  test('are reset when every commit until then is later proven to be present', async () => {
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': `${reached.seq + 5}.42` })
     await isAll(() => eventsOf(client), ['stale'])
     versions.upToDate(performance.now())
@@ -222,7 +222,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     client.close()
   })
 
-  test('are held back for a new server that lags behind as well', async () => {
+  test('are withheld for a new server that lags behind, too', async () => {
     const position = await commit()
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': position.version ?? '' })
     const before = performance.now()
@@ -235,12 +235,12 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     client.close()
   })
 
-  test('are said to be out of date once where commits are not heard of, after one wait', async () => {
+  test('are reported as stale once, after one wait, without notifications of commits', async () => {
     versions.listening(false)
     standby.app.live.listening(false)
     const waits = vi.spyOn(versions, 'waitUntil')
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': reached.version ?? '' })
-    // The second wait, for proof that the version is lost, is over when it begins.
+    // The second wait, for proof that the version is lost, ends immediately.
     expect(waits.mock.calls.map(([isOver]) => isOver())).toEqual([false, true])
     await isAll(() => eventsOf(client), ['stale'])
     moveTo(reached)
@@ -266,7 +266,7 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     client.close()
   })
 
-  test('are not lost by what an earlier server has proven', async () => {
+  test('are not lost by the proof of an earlier server', async () => {
     const old = reached
     const before = { seq: old.seq - 1, version: `${old.seq - 1}.42`, rows: null }
     replay(await commit())
@@ -300,9 +300,9 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     client.close()
   })
 
-  test('begin with a reset where every commit until now is proven to be here', async () => {
+  test('begin with a reset if every commit until now is proven to be present', async () => {
     const opening = follow(`/live/vaults?vault=${vault}`, { 'last-event-id': `${reached.seq + 5}.42` })
-    // The proof is one of later than the request.
+    // The proof is newer than the request.
     const proving = setInterval(() => versions.upToDate(performance.now()), 20)
     const client = await opening
     clearInterval(proving)
@@ -318,25 +318,25 @@ describe('results of a subscription after a version that a standby has not reach
       accept: 'text/event-stream',
       'last-event-id': id,
     })
-  const told = ({ events }: LiveClient) => events.flatMap(({ event, comment }) => event ?? comment ?? [])
+  const eventsAndComments = ({ events }: LiveClient) => events.flatMap(({ event, comment }) => event ?? comment ?? [])
 
-  test('are held back until it has, and said to be out of date meanwhile', async () => {
+  test('are withheld until it has, and reported as stale meanwhile', async () => {
     const position = await commit()
     const client = await subscribe(position.version ?? '')
-    await isAll(() => told(client), ['stale'], long)
+    await isAll(() => eventsAndComments(client), ['stale'], long)
     replay(position)
     const [result] = await client.until('next', 1)
     expect([result?.id, result?.data]).toEqual([position.version, expect.stringContaining('HARVEST')])
-    expect(told(client)).toEqual(['stale', 'next'])
+    expect(eventsAndComments(client)).toEqual(['stale', 'next'])
     client.close()
   })
 
-  test('are held back beside streams that have the results of before', async () => {
+  test('are withheld even if other streams have older results', async () => {
     const other = await subscribe('')
     await other.until('next', 1)
     const position = await commit()
     const client = await subscribe(position.version ?? '')
-    await isAll(() => told(client), ['stale'])
+    await isAll(() => eventsAndComments(client), ['stale'])
     replay(position)
     await Promise.all([client.until('next', 1), other.until('next', 2)])
     expect(client.events.flatMap(({ data }) => data ?? [])).toEqual([other.events.findLast(({ data }) => data)?.data])
@@ -349,21 +349,21 @@ describe('results of a subscription after a version that a standby has not reach
   ])('follow at once behind an id %s', async (_, idOf) => {
     const client = await subscribe(idOf())
     await client.until('next', 1)
-    expect(told(client)).toEqual(['reset', 'next'])
+    expect(eventsAndComments(client)).toEqual(['reset', 'next'])
     client.close()
   })
 
-  test('follow anew when it is proven later that every commit until then is here', async () => {
+  test('are sent anew when every commit until then is later proven to be present', async () => {
     const client = await subscribe(`${reached.seq + 5}.42`, 'subscription { meta { version } }')
-    await isAll(() => told(client), ['stale'])
+    await isAll(() => eventsAndComments(client), ['stale'])
     versions.upToDate(performance.now())
     const [result] = await client.until('next', 1)
-    expect(told(client)).toEqual(['stale', 'reset', 'next'])
+    expect(eventsAndComments(client)).toEqual(['stale', 'reset', 'next'])
     expect(result?.data).toContain(reached.version)
     client.close()
   })
 
-  test('are refused at once where the subscription is refused', async () => {
+  test('are refused immediately if the subscription is refused', async () => {
     const client = await subscribe(`${reached.seq + 5}.42`, 'subscription { vault(address: "0x1") { status } }')
     expect(client.status).toBe(400)
   })

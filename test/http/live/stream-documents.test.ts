@@ -19,7 +19,7 @@ describe('documents of streams', () => {
     documentOf('subscription { ledger { id } }'),
   ]
 
-  test('are one of each text, until its last stream has closed', () => {
+  test('are stored once for each text, until its last stream has closed', () => {
     const documents = new StreamDocuments(2 * document.bytes)
     const first = documents.keep('one', document)
     const second = documents.keep('two', documentOf(document.text))
@@ -30,7 +30,7 @@ describe('documents of streams', () => {
     expect(documents.get(document.text)).toBeUndefined()
   })
 
-  test('of one sender have a share of the memory, which they leave when they are released', () => {
+  test('of one sender have a share of the memory, which they free when they are released', () => {
     const documents = new StreamDocuments(2 * document.bytes)
     const release = documents.keep('one', document)
     expect(documents.keep('one', other)).toBeNull()
@@ -38,7 +38,7 @@ describe('documents of streams', () => {
     expect(documents.keep('one', other)).not.toBeNull()
   })
 
-  test('are counted with what is compiled of them, for streams and other requests', () => {
+  test('are counted with their compiled operations, for streams and other requests', () => {
     const text = '{ vaults { nodes { address owner status valueUsd netUsd capitalInUsd capitalOutUsd updatedAt } } }'
     const [compiled, prepared] = [1, 2].map(() => new OperationCache(schema, defaultQueryLimits).prepare(text))
     compiled?.operations[0]?.compiledFor({})
@@ -54,7 +54,7 @@ describe('documents of streams', () => {
     expect(documents.keep('one', document)).not.toBeNull()
   })
 
-  test('that outgrow the share of their sender are not stored any longer, and leave others theirs', () => {
+  test('that outgrow the share of their sender are no longer stored, without effect on those of others', () => {
     const documents = new StreamDocuments(100 * document.bytes)
     let bytes = document.bytes
     const growing = Object.create(document, { bytes: { get: () => bytes } }) as PreparedDocument
@@ -69,7 +69,7 @@ describe('documents of streams', () => {
     expect(documents.get(document.text)).toBeUndefined()
   })
 
-  test('that are not stored any longer take no memory, though their streams are open', () => {
+  test('that are no longer stored take no memory, though their streams are open', () => {
     const documents = new StreamDocuments(1e12)
     const before = heapBytes()
     const releases = Array.from({ length: 30 }, (_, at) => {
@@ -112,7 +112,7 @@ describe('a subscription', () => {
     return client
   }
 
-  /** Runs as many long queries as evict all other documents from the operation cache: from those used once, and the others. */
+  /** Runs enough long queries to evict all other documents from both segments of the operation cache. */
   async function evictDocuments(): Promise<void> {
     const tokens = 900
     const queries = Math.ceil((1.5 * operationCacheLimits.bytes) / (tokens * operationCacheLimits.tokenBytes))

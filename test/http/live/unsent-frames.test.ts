@@ -5,7 +5,7 @@ import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 
 const nothing = (): void => undefined
 
-/** A stream whose client reads only when `read` is called; what it has not read counts, however little it is. */
+/** A stream whose client reads only when `read` is called; all unread bytes count. */
 function stream(unsent: UnsentFrames, sender = 'someone') {
   let closed = nothing
   let tell = nothing
@@ -64,7 +64,7 @@ test.each([
   expect(unsent.bytes).toBe(300 + 7 * 90)
 })
 
-test('of streams of many clients that share frames, those of one frame are closed, and no more', () => {
+test('of the streams of many clients that share frames, only those of one frame are closed', () => {
   const unsent = new UnsentFrames(4_500)
   const streams = Array.from({ length: 50 }, (_, place) => stream(unsent, `192.0.2.${place}`))
   const write = (frame: Buffer, to: readonly (typeof streams)[number][]): void => {
@@ -78,7 +78,7 @@ test('of streams of many clients that share frames, those of one frame are close
   expect(unsent.bytes).toBe(4_000 + 40)
 })
 
-test('a frame counts no longer than until it is sent, and a client that has read its frames is not closed', () => {
+test('a frame counts until it is sent, and a client that has read its frames is not closed', () => {
   const unsent = new UnsentFrames(1_000)
   const [reader, other] = [stream(unsent), stream(unsent)]
   reader.connection.write(Buffer.alloc(500))

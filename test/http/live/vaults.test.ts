@@ -70,13 +70,13 @@ describe('a stream of snapshots', () => {
     for (const { id } of events) expect(id).toMatch(versionPattern)
   })
 
-  test('brings each change, once evaluated for all who follow it, with the bytes of its path at that version', async () => {
+  test('sends each change, evaluated once for all streams, with the bytes of its path at that version', async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => follow(`vault=${first}`)))
     for (const stream of streams) await stream.until('snapshot', 1)
     observer.onEvaluation.mockClear()
     await apply(database, [markOf(first, '150')])
     for (const stream of streams) await stream.until('snapshot', 2)
-    // Whoever has seen an event may read what it says: the gateway has noted the commit.
+    // After an event, a client may read its data: the gateway has recorded the commit.
     const after = await snapshotOf(first)
     expect(after.text).toContain('"valueUsd":150')
     for (const stream of streams) {
@@ -88,7 +88,7 @@ describe('a stream of snapshots', () => {
     expect(streams.every(({ events }) => events.filter(({ event }) => event === 'snapshot').length === 2)).toBe(true)
   })
 
-  test('says nothing of changes of other vaults, nor where the bytes are the same', async () => {
+  test('sends nothing for changes of other vaults, nor if the bytes are equal', async () => {
     const client = await follow(`vault=${first}`)
     await client.until('snapshot', 1)
     await apply(database, [markOf(second, '333')])
@@ -96,7 +96,7 @@ describe('a stream of snapshots', () => {
     expect(client.events.filter(({ event }) => event === 'snapshot')).toHaveLength(1)
   })
 
-  test('pushes at most once in 250 ms, and the newest wins', async () => {
+  test('pushes at most once in 250 ms, the newest snapshot', async () => {
     const client = await follow(`vault=${first}`)
     await client.until('snapshot', 1)
     const began = performance.now()
@@ -105,8 +105,8 @@ describe('a stream of snapshots', () => {
       await wait(10)
     }
     await expect.poll(() => client.events.at(-1)?.data).toContain('"valueUsd":229')
-    const most = 2 + Math.ceil((performance.now() - began) / 250)
-    expect(client.events.filter(({ event }) => event === 'snapshot').length).toBeLessThanOrEqual(1 + most)
+    const maxPushes = 2 + Math.ceil((performance.now() - began) / 250)
+    expect(client.events.filter(({ event }) => event === 'snapshot').length).toBeLessThanOrEqual(1 + maxPushes)
   })
 
   test('accepts each spelling of an address, and follows a vault once', async () => {
@@ -149,7 +149,7 @@ describe('a stream of snapshots', () => {
 })
 
 describe('Last-Event-ID', () => {
-  test('of this history is followed by the present snapshot', async () => {
+  test('of this history is followed by the current snapshot', async () => {
     const before = await follow(`vault=${first}`)
     await before.until('snapshot', 1)
     before.close()
@@ -161,17 +161,20 @@ describe('Last-Event-ID', () => {
     expect(after.events.filter(({ event }) => event === 'reset')).toEqual([])
   })
 
-  test.each(['1.42', '99999999.1', 'nonsense'])('%s of none gets a reset, and then the snapshot', async (id) => {
-    const client = await follow(`vault=${first}`, { 'last-event-id': id })
-    await client.until('snapshot', 1)
-    expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual(['reset', 'snapshot'])
-    expect(JSON.parse(client.events.find(({ event }) => event === 'reset')?.data ?? '')).toMatchObject({
-      type: 'urn:vault-gateway:problem:history-changed',
-    })
-  })
+  test.each(['1.42', '99999999.1', 'nonsense'])(
+    '%s of another history gets a reset, and then the snapshot',
+    async (id) => {
+      const client = await follow(`vault=${first}`, { 'last-event-id': id })
+      await client.until('snapshot', 1)
+      expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual(['reset', 'snapshot'])
+      expect(JSON.parse(client.events.find(({ event }) => event === 'reset')?.data ?? '')).toMatchObject({
+        type: 'urn:vault-gateway:problem:history-changed',
+      })
+    },
+  )
 })
 
-test('a stream that is opened while the database is away follows a vault once, however it is spelled', async () => {
+test('a stream that is opened while the database is unreachable follows a vault once, for any spelling of its address', async () => {
   let isAway = true
   const unreachable = Object.assign(Object.create(database) as TestDatabase, {
     read: async (...asked: Parameters<TestDatabase['read']>) => {
@@ -198,7 +201,7 @@ test('a stream that is opened while the database is away follows a vault once, h
   }
 })
 
-test('while commits are not heard of, a stream says so once, and sends its snapshot when they are again', async () => {
+test('without notifications of commits, a stream reports stale data once, and sends its snapshot when they resume', async () => {
   const client = await follow(`vault=${first},${second}`)
   await client.until('snapshot', 2)
   gateway.listener.listening(false)
@@ -211,7 +214,7 @@ test('while commits are not heard of, a stream says so once, and sends its snaps
   ])
 })
 
-test('an unexpected error is reported once, however often the snapshot is tried, and the stream goes on', async () => {
+test('an unexpected error is reported once, however often the snapshot is retried, and the stream continues', async () => {
   let error: Error | null = null
   const failing = readingBy(database, (statement, values, signal, reader) =>
     error === null ? reader.read(statement, values, signal) : Promise.reject(error),

@@ -52,7 +52,7 @@ describe('with API keys', () => {
     expect(database.takeStatements()).toEqual([])
   })
 
-  test.each(refused)('a query with %s is refused as GraphQL refuses', async (_, init) => {
+  test.each(refused)('a query with %s is refused with a GraphQL error', async (_, init) => {
     const response = await locked.get(query, init)
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
     expect(response.headers.get('content-type')).toMatch(/^application\/graphql-response\+json/)
@@ -66,7 +66,7 @@ describe('with API keys', () => {
     expect(await response.json()).not.toHaveProperty('data')
   })
 
-  test('the key that was sent is not told back', async () => {
+  test('a refusal does not contain the API key that was sent', async () => {
     const response = await locked.get('/strategies', bearing('Bearer a-key-of-nobody'))
     expect(await response.text()).not.toContain('a-key-of-nobody')
   })
@@ -99,7 +99,7 @@ describe('with API keys', () => {
     expect(database.takeStatements()).not.toContain('strategies')
   })
 
-  test('what accepts HTML gets no data without a key', async () => {
+  test('a client that accepts HTML gets no data without a key', async () => {
     const headers = { accept: 'text/html' }
     expect((await locked.get('/strategies', { headers })).status).toBe(401)
     const posted = await locked.get('/graphql', {
@@ -110,7 +110,7 @@ describe('with API keys', () => {
     expect(posted.status).toBe(401)
   })
 
-  test("GraphiQL's page waits for no version, looks none up, and may not be framed", async () => {
+  test("GraphiQL's page ignores Min-Data-Version, and may not be framed", async () => {
     const page = await locked.get('/graphql', { headers: { accept: 'text/html', 'min-data-version': '1.1' } })
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")

@@ -9,7 +9,7 @@ import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { apply, strategy } from '../../support/world.ts'
 
 const many = Array.from({ length: 20 }, (_, index) => strategy(`strategy-${index}`))
-const plain = '/strategies'
+const path = '/strategies'
 const small = '/universe'
 
 let gateway: TestGateway
@@ -51,8 +51,8 @@ describe('an answer', () => {
     ['gzip;q=0', null],
     ['', null],
   ])('to a client that accepts "%s" is packed with %s', async (accepted, encoding) => {
-    const whole = await (await gateway.get(plain)).text()
-    const response = await ask(plain, accepted)
+    const whole = await (await gateway.get(path)).text()
+    const response = await ask(path, accepted)
     expect(response.headers.get('content-encoding')).toBe(encoding)
     expect(response.headers.get('vary')).toBe('accept-encoding')
     const bytes = await response.arrayBuffer()
@@ -66,7 +66,7 @@ describe('an answer', () => {
     expect([response.headers.get('content-encoding'), await response.text()]).toEqual([null, '[]'])
   })
 
-  test('over GraphQL is packed, too', async () => {
+  test('over GraphQL is compressed, too', async () => {
     const path = `/graphql?query=${encodeURIComponent('{ strategies { id name tagline description } }')}`
     const response = await ask(path, 'gzip')
     expect(response.headers.get('content-encoding')).toBe('gzip')
@@ -74,14 +74,14 @@ describe('an answer', () => {
     expect(data.strategies).toHaveLength(many.length)
   })
 
-  test('has another ETag for other bytes, and is sent again to a client that holds others than it accepts', async () => {
-    const etagFor = async (way: string): Promise<string> => String((await ask(plain, way)).headers.get('etag'))
+  test('has an ETag for each encoding, and is sent again to a client whose ETags are of encodings that it does not accept', async () => {
+    const etagFor = async (way: string): Promise<string> => String((await ask(path, way)).headers.get('etag'))
     const [br, gzip, identity] = [await etagFor('br'), await etagFor('gzip'), await etagFor('')]
     expect(new Set([br, gzip, identity]).size).toBe(3)
     const statuses = async (etag: string): Promise<unknown> =>
       Promise.all(
         ['br', 'gzip', ''].map(async (way) => {
-          const response = await ask(plain, way, { 'if-none-match': `"other", W/${etag}` })
+          const response = await ask(path, way, { 'if-none-match': `"other", W/${etag}` })
           const { status, headers } = response
           return status === 304 ? [status, headers.get('etag'), await response.text()] : status
         }),
@@ -92,15 +92,15 @@ describe('an answer', () => {
     expect(await statuses(identity)).toEqual(['br', 'gzip', ''].map(() => [304, identity, '']))
   })
 
-  test('of which a client holds several encodings is not sent again, and the one to send is named', async () => {
-    const etags = await Promise.all(['', 'gzip', 'br'].map(async (way) => (await ask(plain, way)).headers.get('etag')))
+  test('of which a client has several encodings is 304 with the ETag of the preferred one', async () => {
+    const etags = await Promise.all(['', 'gzip', 'br'].map(async (way) => (await ask(path, way)).headers.get('etag')))
     for (const held of [etags.join(), '*']) {
-      const { status, headers } = await ask(plain, 'gzip', { 'if-none-match': held })
+      const { status, headers } = await ask(path, 'gzip', { 'if-none-match': held })
       expect([status, headers.get('etag')]).toEqual([304, etags[1]])
     }
   })
 
-  test('is sent again to a client without the ETag, where that happens to end like one of packed bytes', async () => {
+  test('is sent again to a client whose ETag only ends like that of a compressed response', async () => {
     const answer = new EncodedResponse({ status: 200, headers: {}, body: '395151' })
     expect(answer.etagDigest).toMatch(/-br$/)
     for (const end of ['', '-br', '-gzip']) {
@@ -111,9 +111,9 @@ describe('an answer', () => {
   })
 
   test('without a body has the headers of the one with it', async () => {
-    const whole = await ask(plain, 'br')
+    const whole = await ask(path, 'br')
     const head = await gateway.app.fetch(
-      new Request(`http://gateway.test${plain}`, { method: 'HEAD', headers: { 'accept-encoding': 'br' } }),
+      new Request(`http://gateway.test${path}`, { method: 'HEAD', headers: { 'accept-encoding': 'br' } }),
     )
     for (const name of ['etag', 'content-encoding', 'content-length', 'vary']) {
       expect(head.headers.get(name)).toBe(whole.headers.get(name))
@@ -122,12 +122,12 @@ describe('an answer', () => {
   })
 })
 
-test.each(['br', 'gzip'] as const)('bytes packed by %s keep no larger buffer in memory', async (encoding) => {
+test.each(['br', 'gzip'] as const)('bytes compressed by %s retain no larger buffer', async (encoding) => {
   const bytes = await compress(Buffer.from('{"a":1}'.repeat(300)), encoding)
   expect(bytes?.buffer.byteLength).toBe(bytes?.length)
 })
 
-test('a compression that fails is tried again for the next client', async () => {
+test('a failed compression is retried for the next client', async () => {
   const answer = new EncodedResponse({ status: 200, headers: {}, body: '{"a":1}'.repeat(300) }, noOrigin, {
     br: Promise.reject(new Error('Out of memory')),
   })
@@ -135,7 +135,7 @@ test('a compression that fails is tried again for the next client', async () => 
   expect(brotliDecompressSync((await answer.compressed('br')) ?? '').toString()).toBe(answer.bytes.toString())
 })
 
-test('so many answers are packed at once, and the others are sent as they are', async () => {
+test('a limited number of responses is compressed concurrently, and the others are sent uncompressed', async () => {
   // Large enough to take longer than a request.
   const body = 'x'.repeat(5_000_000)
   const answers = Array.from(
@@ -144,11 +144,11 @@ test('so many answers are packed at once, and the others are sent as they are', 
   )
   const packed = answers.map((answer) => answer.compressed('br'))
   expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < maxConcurrentCompressions))
-  const response = await ask(plain, 'br')
+  const response = await ask(path, 'br')
   expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
   expect(response.headers.get('content-length')).toBe(String((await response.arrayBuffer()).byteLength))
 
   for (const each of packed) await each
   expect(await answers.at(-1)?.compressed('br')).toEqual(await packed[0])
-  expect((await ask(plain, 'br')).headers.get('content-encoding')).toBe('br')
+  expect((await ask(path, 'br')).headers.get('content-encoding')).toBe('br')
 })

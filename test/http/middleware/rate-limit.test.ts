@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await emptyDatabase()
 })
 
-/** How many requests pass before the first that doesn't. */
+/** Returns the number of accepted requests before the first refusal. */
 async function passing(gateway: TestGateway, init: (attempt: number) => RequestInit = () => ({})): Promise<number> {
   for (let attempt = 0; attempt <= 2 * rateLimit.requests; attempt++) {
     if ((await gateway.get('/universe', init(attempt))).status === 429) return attempt
@@ -34,7 +34,7 @@ function bearing(key: string): RequestInit {
 }
 
 describe('with a rate limit', () => {
-  test('every answer tells the policy and what is left of it', async () => {
+  test('every response has the policy and the remaining quota', async () => {
     const { get } = gatewayOn(database, { rateLimit })
     const left = []
     for (const path of ['/universe', '/nowhere', query, '/universe']) {
@@ -45,7 +45,7 @@ describe('with a rate limit', () => {
     expect(left).toEqual(['2', '1', '0', '0'])
   })
 
-  test('but those that caches may keep and send to others', async () => {
+  test('except those that shared caches may store', async () => {
     const one = await emptyDatabase()
     await apply(one, everything)
     const { get } = gatewayOn(one, { rateLimit })
@@ -54,7 +54,7 @@ describe('with a rate limit', () => {
     expect(past.headers.get('ratelimit')).toBeNull()
   })
 
-  test('the first request too many is refused, and told when the next is answered', async () => {
+  test('the first request over the limit is refused with Retry-After', async () => {
     const gateway = gatewayOn(database, { rateLimit })
     expect(await passing(gateway)).toBe(3)
     const response = await gateway.get('/universe')
@@ -67,7 +67,7 @@ describe('with a rate limit', () => {
     expect(problem.detail).toContain(`${String(seconds)} s`)
   })
 
-  test('a query too many is refused as GraphQL refuses', async () => {
+  test('a query over the limit is refused with a GraphQL error', async () => {
     const gateway = gatewayOn(database, { rateLimit })
     expect(await passing(gateway)).toBe(3)
     for (const response of [await gateway.get(query), await gateway.post('{ strategies { id } }')]) {
@@ -86,7 +86,7 @@ describe('with a rate limit', () => {
     expect(database.takeStatements()).toEqual([])
   })
 
-  test('a preflight costs nothing', async () => {
+  test('a preflight does not count', async () => {
     const gateway = gatewayOn(database, { rateLimit })
     for (let attempt = 0; attempt < 10; attempt++) await gateway.get('/universe', { method: 'OPTIONS' })
     expect(await passing(gateway)).toBe(3)
@@ -101,7 +101,7 @@ describe('with a rate limit', () => {
 describe('a quota', () => {
   const apiKeys = ['a-key-of-one-reader', 'a-key-of-another-reader']
 
-  test('is of the key, wherever it is used from', async () => {
+  test('belongs to the API key, whatever address uses it', async () => {
     const gateway = gatewayOn(database, { rateLimit, apiKeys, trustedProxies: 1 })
     const [one, other] = apiKeys as [string, string]
     const from = (attempt: number): RequestInit => ({
@@ -121,12 +121,12 @@ describe('a quota', () => {
     expect(await passing(gateway, () => bearing('a-key-of-one-reader'))).toBe(3)
   })
 
-  test('is not bought by keys that nobody asked for', async () => {
+  test('is not extended by keys where none are configured', async () => {
     const gateway = gatewayOn(database, { rateLimit })
     expect(await passing(gateway, (attempt) => bearing(`an-invented-key-${String(attempt)}`))).toBe(3)
   })
 
-  test('is of the address that the trusted proxy was called from', async () => {
+  test('belongs to the address that the trusted proxy forwards', async () => {
     const gateway = gatewayOn(database, { rateLimit, trustedProxies: 1 })
     expect(await passing(gateway, () => forwardedFor('10.0.0.1'))).toBe(3)
     expect(await passing(gateway, () => forwardedFor('10.0.0.2'))).toBe(3)
@@ -155,12 +155,12 @@ describe('a quota', () => {
     expect(await passing(gateway, (attempt) => forwardedFor(address(attempt)))).toBe(3)
   })
 
-  test('of a request that came past the proxies is that of its own address', async () => {
+  test('of a request that bypassed the proxies belongs to its own address', async () => {
     const gateway = gatewayOn(database, { rateLimit, trustedProxies: 2 })
     expect(await passing(gateway, (attempt) => forwardedFor(`10.0.0.${String(attempt)}`))).toBe(3)
   })
 
-  test("is of the socket's other end where no proxy stands before the gateway", async () => {
+  test('belongs to the remote address of the socket if no proxy is configured', async () => {
     const server = await serverOf(gatewayOn(database, { rateLimit }).app)
     const statusFrom = (localAddress: string, attempt: number): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
@@ -180,15 +180,15 @@ describe('a quota', () => {
   })
 })
 
-test('where the primary process that counts for all workers does not answer, a worker counts for itself', async () => {
-  // The test's own process has a parent, which knows nothing of counts.
+test('if the primary process that counts for all workers does not answer, a worker counts by itself', async () => {
+  // The process of this test has a parent that does not count requests.
   const count = rateLimiter({ requests: 2, seconds: 3_600, isAcrossWorkers: true })
   const verdicts = await Promise.all(Array.from({ length: 3 }, () => count('10.0.0.1')))
   expect(verdicts.map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
   expect((await count('10.0.0.2')).refusal).toBeUndefined()
 })
 
-test('of more senders than are counted, the one that was seen least recently begins anew', async () => {
+test('beyond the limit of counted senders, the count of the least recently used one is reset', async () => {
   const count = rateLimiter({ requests: 1, seconds: 3_600 }, 3)
   const refused = async (sender: string): Promise<boolean> => (await count(sender)).refusal !== undefined
   for (const sender of ['one', 'two', 'three']) expect([sender, await refused(sender)]).toEqual([sender, false])
@@ -198,7 +198,7 @@ test('of more senders than are counted, the one that was seen least recently beg
   expect(await refused('two')).toBe(false)
 })
 
-test("after the machine's clock was set back, no longer time than the window is told", async () => {
+test('after the system clock was set back, the reset time does not exceed the window', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: midnight * 1000 })
   try {
     const count = rateLimiter({ requests: 1, seconds: 60 })
@@ -212,7 +212,7 @@ test("after the machine's clock was set back, no longer time than the window is 
   }
 })
 
-test('without a rate limit, none is told and none is kept', async () => {
+test('without a rate limit, there are no rate limit headers and no refusals', async () => {
   const gateway = gatewayOn(database)
   expect(await passing(gateway)).toBe(Infinity)
   const { headers } = await gateway.get('/universe')

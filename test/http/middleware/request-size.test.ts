@@ -12,7 +12,7 @@ import { rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 import { apply, strategy } from '../../support/world.ts'
 
-/** Nothing is made before it is read. */
+/** Options of a stream that produces nothing before it is read. */
 const lazily = { highWaterMark: 0 }
 
 const query = '{ strategies { id } }'
@@ -41,7 +41,7 @@ function targetOf(path: string, bytes: number): string {
   return `${path}?${'x'.repeat(bytes - path.length - 1)}`
 }
 
-/** A query in a body of so many bytes. */
+/** Returns a body of this length with a query. */
 function bodyOf(bytes: number): string {
   const body = JSON.stringify({ query })
   return body + ' '.repeat(bytes - body.length)
@@ -52,7 +52,7 @@ function posting(body: BodyInit): RequestInit {
   return { method: 'POST', headers, body }
 }
 
-/** Sent in chunks, without a Content-Length. */
+/** Returns a POST in chunks, without a Content-Length. */
 function chunked(text: string): RequestInit {
   const half = Math.floor(text.length / 2)
   const stream = Readable.toWeb(Readable.from([text.slice(0, half), text.slice(half)].map((part) => Buffer.from(part))))
@@ -60,7 +60,7 @@ function chunked(text: string): RequestInit {
 }
 
 describe.each(ways)('by %s', (_way, ask) => {
-  test('a target of as many bytes as it may have is answered, one of more is not', async () => {
+  test('a target of the maximum length is answered, a longer one is not', async () => {
     const { targetBytes } = defaultHttpLimits
     expect((await ask(targetOf('/strategies', targetBytes))).status).toBe(200)
     const problem = await problemOf(await ask(targetOf('/strategies', targetBytes + 1)), 414)
@@ -70,7 +70,7 @@ describe.each(ways)('by %s', (_way, ask) => {
     })
   })
 
-  test('a query in too long a target is refused as GraphQL refuses', async () => {
+  test('a query in too long a target is refused with a GraphQL error', async () => {
     const response = await ask(targetOf(`/graphql`, defaultHttpLimits.targetBytes + 1))
     expect(response.status).toBe(414)
     expect(await errorOf(response)).toMatchObject({ extensions: { code: 'TARGET_TOO_LONG' } })
@@ -82,8 +82,8 @@ describe.each(ways)('by %s', (_way, ask) => {
   ])('a body of as many bytes as it may have is answered, one of more is not: %s', async (_, sent) => {
     const { bodyBytes } = defaultHttpLimits
     expect(bodyOf(bodyBytes)).toHaveLength(bodyBytes)
-    const most = await ask('/graphql', sent(bodyOf(bodyBytes)))
-    expect(await most.json()).toMatchObject(answered)
+    const longest = await ask('/graphql', sent(bodyOf(bodyBytes)))
+    expect(await longest.json()).toMatchObject(answered)
     const response = await ask('/graphql', sent(bodyOf(bodyBytes + 1)))
     expect([response.status, response.headers.get('content-type')]).toEqual([
       413,
@@ -95,14 +95,14 @@ describe.each(ways)('by %s', (_way, ask) => {
     })
   })
 
-  test('more headers than there may be are refused', async () => {
+  test('headers over the limit are refused', async () => {
     const headers = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, 'y']))
     const problem = await problemOf(await ask('/strategies', { headers }), 431)
     expect(problem).toMatchObject({ type: 'urn:vault-gateway:problem:headers-too-large' })
   })
 })
 
-test('a body that says it is too long is refused before it comes', async () => {
+test('a body whose Content-Length is over the limit is refused before it is received', async () => {
   const never = new ReadableStream<Uint8Array<ArrayBuffer>>(
     { pull: () => Promise.reject(new Error('it was read')) },
     lazily,
@@ -117,7 +117,7 @@ test('a body that says it is too long is refused before it comes', async () => {
   ).toBe('too large')
 })
 
-test('a body is read no further than its bound', async () => {
+test('a body is not read beyond its limit', async () => {
   let chunks = 0
   const endless = new ReadableStream<Uint8Array<ArrayBuffer>>(
     { pull: (controller) => controller.enqueue(new Uint8Array(1_000).fill(++chunks)) },
@@ -134,7 +134,7 @@ test('a body is read no further than its bound', async () => {
   expect(chunks).toBe(11)
 })
 
-test('the refusal of a body leaves its connection fit for the next request', async () => {
+test('after the refusal of a body, its connection accepts the next request', async () => {
   const connection = await rawConnection(server.port)
   const length = defaultHttpLimits.bodyBytes * 2
   connection.send(`POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'x'.repeat(length)}`)
@@ -143,14 +143,14 @@ test('the refusal of a body leaves its connection fit for the next request', asy
   expect(await connection.closed).toMatch(/HTTP\/1\.1 200 OK.*"calm"/s)
 })
 
-test('a body that its sender asks about is refused before it comes, and its connection closed', async () => {
+test('a body with Expect: 100-continue is refused before it is received, and its connection closed', async () => {
   const connection = await rawConnection(server.port)
   const length = defaultHttpLimits.bodyBytes + 1
   connection.send(`POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`)
   expect(await connection.closed).toMatch(/^HTTP\/1\.1 413 .*^connection: close\r$.*BODY_TOO_LARGE/ims)
 })
 
-test('a body that its sender asks about is not asked for where the request is refused', async () => {
+test('a refused request with Expect: 100-continue gets no status 100', async () => {
   const keyed = await serverOf(gatewayOn(database, { apiKeys: ['a-key-of-this-test'] }).app)
   const connection = await rawConnection(keyed.port)
   connection.send('POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n')
@@ -164,7 +164,7 @@ test.each([
 ])('a body to %s in chunks of a byte is answered, and cut after some of them', async (path, status) => {
   const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`
   const endless = '1\r\nx\r\n'.repeat(2 * bodyChunks + 10)
-  // The last two end in the read that brings too many chunks.
+  // The last two end in the read that exceeds the limit of chunks.
   for (const parts of [[head, endless], [`${head}${endless}0\r\n\r\n`], [head, `${endless}0\r\n\r\n`]]) {
     const connection = await rawConnection(server.port)
     for (const part of parts) connection.send(part)
@@ -189,7 +189,7 @@ test.each([
   expect(sent).toBeLessThan(20 * discardedBytes)
 })
 
-test('a client that goes in the middle of its body is no error', async () => {
+test('a client that leaves while it sends its body is no error', async () => {
   const connection = await rawConnection(server.port)
   connection.send('POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n{')
   await connection.receives(/100 Continue/)
@@ -199,7 +199,7 @@ test('a client that goes in the middle of its body is no error', async () => {
   expect(gateway.reported).toEqual([])
 })
 
-/** The problem in the last answer on a connection. */
+/** Returns the problem in the last response on a connection. */
 function rawProblem(text: string): { status: number; problem: unknown; closes: boolean } {
   const [head = '', body = ''] = text.split('\r\n\r\n')
   expect(head).toContain('content-type: application/problem+json')
@@ -208,7 +208,7 @@ function rawProblem(text: string): { status: number; problem: unknown; closes: b
   return { status, problem: JSON.parse(body), closes: head.includes('connection: close') }
 }
 
-describe('what is no request is answered, and its connection closed:', () => {
+describe('malformed requests are answered, and their connection closed:', () => {
   test.each([
     ['no HTTP', 'HELO gateway\r\n\r\n', 400, 'bad-request'],
     [
@@ -235,31 +235,31 @@ describe('what is no request is answered, and its connection closed:', () => {
   })
 })
 
-describe('with one short time', () => {
+describe('with short timeouts', () => {
   const long = { headersSeconds: 3_600, requestSeconds: 3_600, silentSeconds: 3_600, idleSeconds: 3_600 }
 
   async function closed(limits: Partial<typeof long>, text: string): Promise<string> {
     const own = await serverOf(gateway.app, { ...long, ...limits })
     const connection = await rawConnection(own.port)
     connection.send(text)
-    const came = await connection.closed
+    const received = await connection.closed
     await own.close()
-    return came
+    return received
   }
 
-  test('headers that do not come whole are answered 408', async () => {
-    const came = await closed({ headersSeconds: 0.3 }, 'GET /strategies HTTP/1.1\r\nHost: x\r\n')
-    expect(rawProblem(came)).toMatchObject({
+  test('incomplete headers are answered 408', async () => {
+    const received = await closed({ headersSeconds: 0.3 }, 'GET /strategies HTTP/1.1\r\nHost: x\r\n')
+    expect(rawProblem(received)).toMatchObject({
       status: 408,
       closes: true,
       problem: { type: 'urn:vault-gateway:problem:request-timeout' },
     })
   })
 
-  test('a body that does not come whole is answered 408', async () => {
+  test('an incomplete body is answered 408', async () => {
     const head = 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{'
-    const came = await closed({ headersSeconds: 0.2, requestSeconds: 0.4 }, head)
-    expect(rawProblem(came)).toMatchObject({ status: 408, closes: true })
+    const received = await closed({ headersSeconds: 0.2, requestSeconds: 0.4 }, head)
+    expect(rawProblem(received)).toMatchObject({ status: 408, closes: true })
     expect(gateway.reported).toEqual([])
   })
 
@@ -268,13 +268,13 @@ describe('with one short time', () => {
     const connection = await rawConnection(own.port)
     connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
     await connection.receives(/^HTTP\/1\.1 200 OK.*"calm"/s)
-    // Node's own time is 5 s.
+    // The default of Node is 5 s.
     const isOver = await Promise.race([connection.closed.then(() => true), wait(5_000, false)])
     expect(isOver).toBe(true)
     await own.close()
   })
 
-  test('a connection on which nothing moves while a request runs is closed', async () => {
+  test('a connection without traffic is closed while a request runs', async () => {
     const never = { listener: () => new Promise<void>(() => undefined) }
     const own = await serverOf(never, { ...long, silentSeconds: 0.2 })
     const connection = await rawConnection(own.port)
@@ -284,16 +284,16 @@ describe('with one short time', () => {
   })
 })
 
-test('what a listener throws is told, and its connection cut', async () => {
-  const told: unknown[] = []
+test('an error that a listener throws is reported, and its connection closed', async () => {
+  const reported: unknown[] = []
   const error = new Error('thrown')
   const own = await listen({
     listener: () => Promise.reject(error),
-    onError: (thrown) => told.push(thrown),
+    onError: (thrown) => reported.push(thrown),
     port: 0,
     host: '127.0.0.1',
   })
   await expect(fetch(`http://127.0.0.1:${own.port}/`)).rejects.toThrow('fetch failed')
-  expect(told).toEqual([error])
+  expect(reported).toEqual([error])
   await own.close(0)
 })

@@ -21,23 +21,23 @@ let server: TestServer
 beforeAll(async () => {
   database = await emptyDatabase()
   cancelled = []
-  gateway = gatewayOn(watched(hanging(database)), { limits: { ...defaultHttpLimits, answerSeconds } })
-  // What it loads at first is none of what is timed here.
+  gateway = gatewayOn(recordingCancellations(hanging(database)), { limits: { ...defaultHttpLimits, answerSeconds } })
+  // Loading modules at the first request does not count towards the timeout.
   await vi.waitFor(async () => expect((await gateway.post('{ __typename }')).status).toBe(200), { timeout: 30_000 })
-  server = await serverOf(gatewayOn(watched(hanging(database))).app)
+  server = await serverOf(gatewayOn(recordingCancellations(hanging(database))).app)
 })
 afterAll(() => server.close())
 
-/** Tells what ended its reads. */
-function watched(hung: Database): Database {
-  const tell = (error: unknown): never => {
+/** Records the errors that end the reads of a database. */
+function recordingCancellations(hung: Database): Database {
+  const record = (error: unknown): never => {
     cancelled.push(error)
     throw error
   }
-  return readingBy(hung, (read, values, signal, reader) => reader.read(read, values, signal).catch(tell))
+  return readingBy(hung, (read, values, signal, reader) => reader.read(read, values, signal).catch(record))
 }
 
-test('an answer that takes too long is given up, over REST', async () => {
+test('a response that takes too long is cancelled, over REST', async () => {
   cancelled = []
   const response = await gateway.get('/strategies')
   expect(response.headers.get('retry-after')).toBe('2')
@@ -58,7 +58,7 @@ test('and over GraphQL', async () => {
   expect(gateway.reported).toEqual([])
 })
 
-test('what nobody waits for any more is given up', async () => {
+test('a response whose client has left is cancelled', async () => {
   cancelled = []
   const socket = connect(server.port, '127.0.0.1')
   await once(socket, 'connect')
@@ -69,7 +69,7 @@ test('what nobody waits for any more is given up', async () => {
   await expect.poll(() => cancelled).toEqual([expect.any(ReadCancelled)])
 })
 
-test('a database that does not answer now is told as that, and not reported', async () => {
+test('a database that does not answer is 503, and not reported', async () => {
   const without = gatewayOn(failing(database, new DatabaseUnavailable('it is stopped')))
   const overRest = await without.get('/universe')
   expect(overRest.headers.get('retry-after')).toBe('2')

@@ -32,7 +32,7 @@ describe('the page of the contract', () => {
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
   })
 
-  test('may load from its own server, and from nowhere else', async () => {
+  test('has a policy that allows loading from its own server only', async () => {
     const policy = (await gateway.get('/docs')).headers.get('content-security-policy') ?? ''
     const sources = policy.split('; ').flatMap((directive) => directive.split(' ').slice(1))
     expect([...new Set(sources)].sort()).toEqual(["'none'", "'self'", 'data:'])
@@ -63,7 +63,7 @@ describe.skipIf(noBrowser !== null)('the page of the contract in a browser', () 
     await server.close()
   })
 
-  test('shows the paths, runs one, and asks no other host', async () => {
+  test('shows the paths, runs one, and sends requests to no other host', async () => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
     const requested: string[] = []
     const wrong: string[] = []

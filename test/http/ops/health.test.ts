@@ -18,7 +18,7 @@ import {
 import { gatewayOn } from '../../support/gateway.ts'
 import { type Problem, problemOf } from '../../support/problem.ts'
 
-/** Milliseconds that a database has where a test is not about its slowness: the machine may be busy. */
+/** Time limit of the database, in milliseconds, in tests that do not measure it: the machine may be busy. */
 const patience = 20_000
 
 let database: TestDatabase
@@ -34,7 +34,7 @@ async function notReady(response: Response): Promise<Problem> {
   return problem
 }
 
-/** Whether the gateway over a database is ready. */
+/** Returns whether a gateway on this database is ready. */
 function readyOn(over: Database): Promise<Response> {
   return gatewayOn(over, { readiness: createReadiness(over, { milliseconds: patience }) }).get('/ready')
 }
@@ -43,15 +43,15 @@ describe.each([
   ['/health', 'alive'],
   ['/ready', 'ready'],
 ])('%s', (path, status) => {
-  const asked = () =>
+  const protectedGateway = () =>
     gatewayOn(database, {
       apiKeys: ['a-key-of-one-reader'],
       rateLimit: { requests: 1, seconds: 60 },
       readiness: createReadiness(database, { milliseconds: patience }),
     })
 
-  test('answers that all is well, without a key, however often it is asked', async () => {
-    const gateway = asked()
+  test('answers 200 without an API key, however often it is requested', async () => {
+    const gateway = protectedGateway()
     for (let times = 0; times < 3; times++) {
       const response = await gateway.get(path)
       expect([response.status, await response.json()]).toEqual([200, { status }])
@@ -61,7 +61,7 @@ describe.each([
   })
 
   test('is only read', async () => {
-    const gateway = asked()
+    const gateway = protectedGateway()
     const head = await gateway.get(path, { method: 'HEAD' })
     expect([head.status, await head.text()]).toEqual([200, ''])
     expect((await gateway.get(path, { method: 'OPTIONS' })).status).toBe(204)
@@ -71,8 +71,8 @@ describe.each([
   })
 })
 
-describe('not ready is a gateway', () => {
-  test('whose database is gone; it lives all the same', async () => {
+describe('a gateway is not ready', () => {
+  test('while its database is unreachable, but it is alive', async () => {
     const gone = await createDatabase()
     const gateway = gatewayOn(gone, {
       readiness: createReadiness(gone, { milliseconds: patience, restMilliseconds: 0 }),
@@ -83,7 +83,7 @@ describe('not ready is a gateway', () => {
     expect((await gateway.get('/health')).status).toBe(200)
   })
 
-  test.runIf(postgresUrl !== undefined)('whose role may not read a table', async () => {
+  test.runIf(postgresUrl !== undefined)('while its role may not read a table', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const owning = await openPostgreSql(url, 2)
     await migrate(owning)
@@ -106,40 +106,40 @@ describe('not ready is a gateway', () => {
     }
   })
 
-  test('whose database does not answer, which it says in time and asks once for all who wait', async () => {
-    let asked = 0
-    const silent = { ...database, query: () => new Promise<never>(() => asked++) }
+  test('while its database does not answer: it says so in time, after one read for all concurrent probes', async () => {
+    let reads = 0
+    const silent = { ...database, query: () => new Promise<never>(() => reads++) }
     const gateway = gatewayOn(silent, { readiness: createReadiness(silent, { milliseconds: 50, restMilliseconds: 0 }) })
     const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.get('/ready')))
     for (const answer of answers) {
       expect(await notReady(answer)).toMatchObject({ detail: 'The database did not answer within 50 ms.' })
     }
-    expect(asked).toBe(1)
+    expect(reads).toBe(1)
     await gateway.get('/ready')
-    expect(asked).toBe(2)
+    expect(reads).toBe(2)
   })
 
-  test('as it was a second ago, however often it is asked', async () => {
+  test('or ready by the result of a check that is reused for a second', async () => {
     const statementsOf = async (times: number, restMilliseconds: number): Promise<number> => {
-      let asked = 0
+      let reads = 0
       const counting: Database = {
         ...database,
         query: (...args) => {
-          asked++
+          reads++
           return database.query(...args)
         },
       }
       const readiness = createReadiness(counting, { milliseconds: patience, restMilliseconds })
       const { get } = gatewayOn(counting, { readiness })
       for (let time = 0; time < times; time++) expect((await get('/ready')).status).toBe(200)
-      return asked
+      return reads
     }
     const once = await statementsOf(1, 0)
     expect(once).toBeGreaterThan(0)
     expect([await statementsOf(5, 0), await statementsOf(5, 3_600_000)]).toEqual([5 * once, once])
   })
 
-  test('whose database lacks a migration', async () => {
+  test('while its database lacks a migration', async () => {
     const old = await createDatabase()
     expect((await readyOn(old)).status).toBe(200)
     await old.prisma.$executeRawUnsafe('update _prisma_migrations set finished_at = null')
@@ -168,7 +168,7 @@ describe('not ready is a gateway', () => {
     expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail })
   })
 
-  test('whose feed waits for a grant, until it goes on', async () => {
+  test('while its feed waits for a grant, until the feed continues', async () => {
     const feeds = monitorFeeds()
     const readiness = createReadiness(database, { milliseconds: patience, conditions: feeds.conditions })
     const gateway = gatewayOn(database, { readiness })
@@ -217,7 +217,7 @@ describe.skipIf(postgresUrl === undefined)('with PostgreSQL behind a proxy', () 
 
 interface Proxy {
   readonly port: number
-  /** Whether what it is sent goes nowhere. */
+  /** Whether the proxy discards all input. */
   silent: boolean
   start(): Promise<void>
   stop(): Promise<void>

@@ -37,11 +37,11 @@ interface Logged {
   get(path: string, init?: RequestInit): Promise<Response>
   text(): string
   lines(): Line[]
-  /** The line of a request, when it is there: it comes after the answer's last byte. */
+  /** Resolves to the log line of a request, which is written after the last byte of the response. */
   lineOf(response: Response): Promise<Line>
 }
 
-/** The gateway as it is served, with what it logs. */
+/** Starts a gateway on a socket, and collects its log. */
 async function logged(over: Database, environment: Record<string, string> = {}): Promise<Logged> {
   const config = readConfig({ PORT: '0', HOST: '127.0.0.1', DEMO: '0', STOP_SECONDS: '0', ...environment })
   let text = ''
@@ -98,7 +98,7 @@ describe('a request is logged', () => {
     expect(line['milliseconds']).toBeGreaterThan(0)
   })
 
-  test('without a status where the client went before its answer', async () => {
+  test('without a status if the client left before the response', async () => {
     const read = vi.fn(() => new Promise<never>(() => undefined))
     const gateway = await logged(readingBy(database, read))
     const connection = await rawConnection(gateway.port)
@@ -144,7 +144,7 @@ describe('the id of a request', () => {
     },
   )
 
-  test('is in every answer, for pages of other origins too', async () => {
+  test('is in every response, and readable by pages of other origins', async () => {
     const gateway = await logged(database, { API_KEYS: 'a-key-of-another-reader' })
     for (const path of ['/strategies', '/graphql?query={strategies{id}}', '/health', '/ready', '/nowhere']) {
       const { headers } = await gateway.get(path, { headers: { 'x-request-id': 'mine' } })
@@ -154,7 +154,7 @@ describe('the id of a request', () => {
   })
 })
 
-describe('an error that nobody planned for', () => {
+describe('an unexpected error', () => {
   test('is logged once with the id that a masked problem names', async () => {
     const gateway = await logged(failing(database))
     const response = await gateway.get('/strategies', { headers: { 'x-request-id': 'of-the-problem' } })
@@ -163,7 +163,7 @@ describe('an error that nobody planned for', () => {
     expect(errorsOf(gateway)).toEqual([['of-the-problem', expect.stringContaining('hunter2')]])
   })
 
-  test('is logged once with the id that a masked GraphQL error names, each time it is asked', async () => {
+  test('is logged once for each request, with the id in the masked GraphQL error', async () => {
     const gateway = await logged(failing(database))
     for (const id of ['first', 'second']) {
       const query = `/graphql?query={a:strategies{id} b:universe{screenedAt}}`
@@ -182,16 +182,16 @@ describe('an error that nobody planned for', () => {
   }
 })
 
-test('no key reaches a log, wherever it is put', async () => {
+test('no API key is logged, wherever a request contains it', async () => {
   const broken = readingBy(database, () => Promise.reject(new Error(`it failed for ${key}`, { cause: { key } })))
   const gateway = await logged(broken, { API_KEYS: `${key},key-fit-for-an-id`, LOG_LEVEL: 'trace' })
   const unknown = 'a-key-of-nobody-at-all'
-  for (const given of [key, 'key-fit-for-an-id', unknown]) {
-    const headers = { authorization: `Bearer ${given}` }
+  for (const sentKey of [key, 'key-fit-for-an-id', unknown]) {
+    const headers = { authorization: `Bearer ${sentKey}` }
     const responses = [
       await gateway.get('/strategies', { headers }),
-      await gateway.get(`/strategies?key=${given}`, { headers }),
-      await gateway.get(`/${given}`, { headers }),
+      await gateway.get(`/strategies?key=${sentKey}`, { headers }),
+      await gateway.get(`/${sentKey}`, { headers }),
       await gateway.get('/graphql?query={strategies{id}}', { headers }),
     ]
     for (const response of responses) await gateway.lineOf(response)
@@ -199,14 +199,14 @@ test('no key reaches a log, wherever it is put', async () => {
   const asId = { authorization: `Bearer ${key}`, 'x-request-id': 'key-fit-for-an-id' }
   await gateway.get('/strategies', { headers: asId })
   await expect.poll(() => gateway.lines().some(({ requestId }) => requestId === '[hidden]')).toBe(true)
-  const said = gateway.text()
-  expect(said).toContain('it failed for [hidden]')
+  const text = gateway.text()
+  expect(text).toContain('it failed for [hidden]')
   for (const secret of [key, JSON.stringify(key).slice(1, -1), 'key-fit-for-an-id', unknown, 'Bearer'])
-    expect(said).not.toContain(secret)
+    expect(text).not.toContain(secret)
 })
 
 describe('on a terminal', () => {
-  test('a line is read at once', () => {
+  test('log lines are human-readable', () => {
     const time = '2026-01-02T12:30:01.250Z'
     const facts = { method: 'GET', route: '/strategies', status: 200 }
     expect(formatLogLine(JSON.stringify({ level: 'info', time, ...facts, msg: 'Answered' }))).toBe(
@@ -218,18 +218,18 @@ describe('on a terminal', () => {
     )
   })
 
-  test('and only there: elsewhere it is JSON', () => {
-    const said = (isTTY: boolean): string => {
+  test('only: elsewhere they are JSON', () => {
+    const logged = (isTTY: boolean): string => {
       let text = ''
       createLog({ level: 'info', secrets: [], output: { isTTY, write: (line) => (text += line) } }).warn('Careful')
       return text
     }
-    expect(said(true)).toMatch(/^\d\d:\d\d:\d\d WARN Careful\n$/)
-    expect(JSON.parse(said(false))).toMatchObject({ level: 'warn', msg: 'Careful' })
+    expect(logged(true)).toMatch(/^\d\d:\d\d:\d\d WARN Careful\n$/)
+    expect(JSON.parse(logged(false))).toMatchObject({ level: 'warn', msg: 'Careful' })
   })
 })
 
-test('a secret is hidden in the form in which JSON has it, too', () => {
+test('a secret is also redacted in its JSON-escaped form', () => {
   let text = ''
   const log = createLog({ level: 'info', secrets: ['a "quoted" secret'], output: { write: (line) => (text += line) } })
   log.warn('It was a "quoted" secret', { err: new Error('of a "quoted" secret') })

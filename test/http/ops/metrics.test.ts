@@ -32,7 +32,7 @@ const requests = 'vault_gateway_http_request_duration_seconds'
 const statements = 'vault_gateway_statement_duration_seconds'
 const batches = 'vault_gateway_loader_batch_size'
 
-/** Milliseconds that a test waits for what comes by itself. */
+/** Time limit, in milliseconds, of asynchronous expectations. */
 const patience = 30_000
 
 let database: TestDatabase
@@ -49,7 +49,7 @@ afterEach(async () => {
 
 interface Scraped {
   samples(name: string): readonly Sample[]
-  /** The value of the one series with these labels; undefined where there is none. */
+  /** Returns the value of the only series with these labels; undefined if there is none. */
   value(name: string, labels?: Record<string, string>): number | undefined
   readonly names: readonly string[]
   readonly metrics: ReadonlyMap<string, Metric>
@@ -60,7 +60,7 @@ interface Served {
   get(path: string, init?: RequestInit): Promise<Response>
   /** Scrapes anew: waits until the result of the last scrape is no longer cached. */
   scrape(): Promise<Scraped>
-  /** Scrapes until this many requests of a route and status have been counted: that comes after their last byte. */
+  /** Scrapes until this many requests of a route and status have been counted, which is after their last byte. */
   counted(route: string, status: string, count: number): Promise<Scraped>
 }
 
@@ -78,7 +78,7 @@ function read(text: string): Scraped {
   return { samples, value, names: [...metrics.keys()], metrics }
 }
 
-/** The gateway as it is served. */
+/** Starts a gateway on a socket. */
 async function served(over: Database = database, environment: Record<string, string> = {}): Promise<Served> {
   const config = readConfig({ PORT: '0', HOST: '127.0.0.1', DEMO: '0', STOP_SECONDS: '0', ...environment })
   const log = createLog({ level: 'silent', secrets: [], output: { write: () => true } })
@@ -114,7 +114,7 @@ async function served(over: Database = database, environment: Record<string, str
 }
 
 describe('/metrics', () => {
-  test('is read without a key, however often, and is kept by nobody', async () => {
+  test('needs no API key, has no rate limit, and may not be cached', async () => {
     const gateway = await served(database, { API_KEYS: 'a-key-of-one-reader', RATE_LIMIT: '1/60' })
     for (let times = 0; times < 3; times++) {
       const response = await gateway.get('/metrics')
@@ -128,7 +128,7 @@ describe('/metrics', () => {
     await problemOf(await gateway.get('/metrics', { method: 'POST' }), 405)
   })
 
-  test('tells of the process', async () => {
+  test('has metrics of the process', async () => {
     const { value } = await (await served()).scrape()
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
     expect(value('nodejs_eventloop_lag_p99_seconds')).toBeDefined()
@@ -148,9 +148,9 @@ describe('/metrics', () => {
     const origin = `http://127.0.0.1:${String(gateway.metricsPort)}`
     await problemOf(await fetch(`${origin}/strategies`), 404)
     await problemOf(await fetch(`${origin}/metrics`, { method: 'DELETE' }), 405)
-    const told = await fetch(`${origin}/metrics`)
-    expect(told.headers.get('cache-control')).toBe('no-store')
-    expect(read(await told.text()).value(`${requests}_count`, { route: '/metrics', status: '404' })).toBe(1)
+    const response = await fetch(`${origin}/metrics`)
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(read(await response.text()).value(`${requests}_count`, { route: '/metrics', status: '404' })).toBe(1)
   })
 
   test.each([
@@ -169,19 +169,19 @@ describe('/metrics', () => {
 })
 
 describe('the text of the metrics', () => {
-  test('is made once for all who ask within a second', async () => {
+  test('is produced once for all requests within a second', async () => {
     let made = 0
-    const tell = createMetricsEndpoint(() =>
+    const endpoint = createMetricsEndpoint(() =>
       Promise.resolve([`# HELP a_total b\n# TYPE a_total counter\na_total ${++made}\n`]),
     )
     const clock = vi.spyOn(performance, 'now').mockReturnValue(1_000)
     onTestFinished(() => clock.mockRestore())
-    const texts = await Promise.all(Array.from({ length: 50 }, tell))
+    const texts = await Promise.all(Array.from({ length: 50 }, endpoint))
     clock.mockReturnValue(1_000 + probeMilliseconds - 1)
-    texts.push(await tell())
+    texts.push(await endpoint())
     expect([made, new Set(texts).size]).toEqual([1, 1])
     clock.mockReturnValue(1_000 + probeMilliseconds)
-    expect((await tell()).endsWith('a_total 2\n')).toBe(true)
+    expect((await endpoint()).endsWith('a_total 2\n')).toBe(true)
   })
 
   test.each([
@@ -210,7 +210,7 @@ describe('requests are counted', () => {
     expect(value(`${requests}_bucket`, { ...of, le: '+Inf' })).toBe(2)
   })
 
-  test('under the same few labels, whatever strangers ask for', async () => {
+  test('under the same few labels, whatever paths clients request', async () => {
     const { get, counted, scrape } = await served()
     const ask = async (index: number): Promise<void> => {
       const strange = `${index}-"\\\n{}`
@@ -236,7 +236,7 @@ describe('requests are counted', () => {
 describe('reads are counted', () => {
   const nested = '{ vaults(first: 50) { nodes { address strategy { name pairs { a } } positions { id } } } }'
 
-  test('by statement, and by how many keys each loader asked for at once', async () => {
+  test('by statement, and by the number of keys in each batch of a loader', async () => {
     await apply(database, [strategy('wild'), ...[1, 2, 3].map((index) => opened(addressOf(index), 'wild'))])
     const { get, scrape } = await served()
     database.takeStatements()
@@ -244,7 +244,7 @@ describe('reads are counted', () => {
     const sent = database.takeStatements()
     expect(sent).toHaveLength(4)
     const { samples, value } = await scrape()
-    // In the order of their ends, which is any.
+    // Reads end in any order.
     const counts = samples(`${statements}_count`).map(({ labels, value }) => [
       labels['statement'],
       labels['outcome'],
@@ -261,7 +261,7 @@ describe('reads are counted', () => {
     }
   })
 
-  test('as failed where they gave no rows', async () => {
+  test('as failed if they returned no rows', async () => {
     const { get, scrape } = await served(failing(database))
     await problemOf(await get('/strategies'), 500)
     const { value } = await scrape()
@@ -269,32 +269,32 @@ describe('reads are counted', () => {
     expect(value(`${statements}_count`, { outcome: 'done' })).toBeUndefined()
   })
 
-  test('where the answer cache gives them, or not', async () => {
+  test('as hits or misses of the response cache', async () => {
     const { get, scrape } = await served()
-    const told = async () => {
+    const cacheSeries = async () => {
       const { value } = await scrape()
       const counts = ['hits_total', 'misses_total', 'dropped_total', 'entries']
       return counts.map((name) => value(`vault_gateway_cache_${name}`))
     }
-    expect(await told()).toEqual([0, 0, 0, 0])
+    expect(await cacheSeries()).toEqual([0, 0, 0, 0])
     for (let times = 0; times < 3; times++) await (await get('/strategies')).text()
-    expect(await told()).toEqual([2, 1, 0, 1])
+    expect(await cacheSeries()).toEqual([2, 1, 0, 1])
     expect((await scrape()).value('vault_gateway_cache_bytes')).toBeGreaterThan(0)
     await apply(database, [strategy('wild')])
-    // What a commit has changed is dropped when it is asked for next.
+    // An invalidated response is dropped at the next request for it.
     await vi.waitFor(async () => {
       await (await get('/strategies')).text()
-      expect((await told()).slice(2)).toEqual([1, 1])
+      expect((await cacheSeries()).slice(2)).toEqual([1, 1])
     }, patience)
   })
 })
 
-describe('of the facts that came in', () => {
+describe('of the applied facts', () => {
   const block = { hash: `0x${'cd'.repeat(32)}`, timestamp: midnight }
   const lines = 'vault_gateway_feed_position_lines'
   const age = 'vault_gateway_newest_fact_age_seconds'
 
-  test('the position of each feed and the age of the newest are told', async () => {
+  test('there are the position of each feed and the age of the newest fact', async () => {
     const text = feedText([strategy('later', midnight + 60), strategy('last', midnight + 120)])
     const source = { ...inputSource(Readable.from([Buffer.from(text)])), name: '/srv/secret/feed.ndjson' }
     const before = Date.now() / 1000
@@ -335,19 +335,19 @@ describe('of the facts that came in', () => {
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(0)
   })
 
-  test('no more is told than is so now', async () => {
+  test('only current values are reported', async () => {
     const feedA = { name: 'a', lines: 2, bytes: 20, block: null, newestFactAt: 90, readUntil: 120 }
     const feedB = { name: 'b', lines: 1, bytes: 1, block: null, newestFactAt: null, readUntil: null }
     let figures: ModelFigures | null = { feeds: [feedA], newestFactAt: 100, commitSeq: 7 }
     let isStopped = false
-    const tell = createModelMetrics({
+    const readMetrics = createModelMetrics({
       read: () => Promise.resolve(figures),
       isFeedStopped: () => isStopped,
       isFeedWaiting: () => !isStopped,
       nowSeconds: () => 130,
     })
-    const told = async () => {
-      const { samples } = read(await tell())
+    const currentSeries = async () => {
+      const { samples } = read(await readMetrics())
       const names = {
         up: 'vault_gateway_database_up',
         stopped: 'vault_gateway_feed_stopped',
@@ -362,15 +362,15 @@ describe('of the facts that came in', () => {
       return Object.fromEntries(Object.entries(names).map(([key, name]) => [key, valuesOf(name)]))
     }
     const ages = { newest: [[30]], newestOfFeed: [['a', 40]], readUntil: [['a', 10]], commit: [[7]] }
-    expect(await told()).toEqual({ up: [[1]], stopped: [[0]], waiting: [[1]], position: [['a', 2]], ...ages })
+    expect(await currentSeries()).toEqual({ up: [[1]], stopped: [[0]], waiting: [[1]], position: [['a', 2]], ...ages })
     ;[figures, isStopped] = [{ feeds: [feedB], newestFactAt: null, commitSeq: null }, true]
     const none = { newest: [], newestOfFeed: [], readUntil: [], commit: [] }
-    expect(await told()).toEqual({ up: [[1]], stopped: [[1]], waiting: [[0]], position: [['b', 1]], ...none })
+    expect(await currentSeries()).toEqual({ up: [[1]], stopped: [[1]], waiting: [[0]], position: [['b', 1]], ...none })
     figures = null
-    expect(await told()).toEqual({ up: [[0]], stopped: [[1]], waiting: [[0]], position: [], ...none })
+    expect(await currentSeries()).toEqual({ up: [[0]], stopped: [[1]], waiting: [[0]], position: [], ...none })
   })
 
-  test('the database is asked once for all who scrape at about the same time', async () => {
+  test('the database is read once for concurrent scrapes', async () => {
     database.takeStatements()
     const figures = createMetricsReader(database, { restMilliseconds: 0 })
     await Promise.all(Array.from({ length: 20 }, figures))
@@ -410,7 +410,7 @@ function chainSource(name: string, block: number): FactSource {
   return { name, start: { line: 0, byte: 0 }, facts: facts(), positionAfter: () => position }
 }
 
-test('the README of operations names each metric there is, with its labels, and no other', async () => {
+test('the README of operations names each metric with its labels, and no other', async () => {
   const readme = await readFile(path.join(import.meta.dirname, '../../../src/cli/README.md'), 'utf8')
   const table = Array.from(readme.matchAll(/^\| `(vault_gateway_\w+)` +\| (.*?) +\|/gm), ([, name, labels]) => [
     name,

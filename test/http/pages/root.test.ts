@@ -35,7 +35,7 @@ interface Target {
   readonly title: string
 }
 
-/** The links that a client gets, by their relation. */
+/** Returns the links of the link set by their relation. */
 async function linksOf(response: Response): Promise<Record<string, Target[]>> {
   const { linkset } = (await response.json()) as { linkset: { anchor: string }[] }
   expect(linkset).toHaveLength(1)
@@ -67,7 +67,7 @@ describe('the root', () => {
     expect(response.headers.get('vary')?.split(', ')).toContain('accept')
   })
 
-  test('has one link set in both JSON types, and a tag for each type', async () => {
+  test('has one link set in both JSON types, and an ETag for each type', async () => {
     const [linkset, json, html] = [await root(linksetType), await root(), await root('text/html')]
     expect(await linkset.text()).toBe(await json.text())
     const tags = [linkset, json, html].map(({ headers }) => headers.get('etag') ?? '')
@@ -115,7 +115,7 @@ describe('the root', () => {
     }
   })
 
-  test('reads the database for an address at most once a second, however many ask', async () => {
+  test('reads an address from the database at most once a second for all requests', async () => {
     const { get } = gatewayOn(database)
     database.takeStatements()
     const begun = performance.now()
@@ -128,7 +128,7 @@ describe('the root', () => {
   })
 })
 
-describe('where there is no address to show', () => {
+describe('without an example address', () => {
   const withoutAddress = async (given: TestGateway, words: RegExp): Promise<void> => {
     const links = await linksOf(await root(undefined, given))
     expect(hrefs(links).filter((href) => href.startsWith('vault/'))).toEqual([])
@@ -141,11 +141,11 @@ describe('where there is no address to show', () => {
 
   test('in an empty database, the page says so until a vault is there', async () => {
     await empty(database)
-    const given = gatewayOn(database)
-    await withoutAddress(given, /No vault is known now/)
+    const gateway = gatewayOn(database)
+    await withoutAddress(gateway, /No vault is known now/)
     await apply(database, everything)
     await expect
-      .poll(async () => hrefs(await linksOf(await root(undefined, given))))
+      .poll(async () => hrefs(await linksOf(await root(undefined, gateway))))
       .toContainEqual(expect.stringMatching(/^vault\/0x\w{40}\/snapshot$/))
   })
 
@@ -153,21 +153,21 @@ describe('where there is no address to show', () => {
     ['fails', () => failing(database), 1],
     ['does not answer', () => hanging(database), 0],
   ])('since the database %s, it is answered all the same', async (_, made, reports) => {
-    const given = gatewayOn(made())
-    await withoutAddress(given, /No vault is known now/)
-    expect(given.reported.length).toBeGreaterThanOrEqual(reports)
+    const gateway = gatewayOn(made())
+    await withoutAddress(gateway, /No vault is known now/)
+    expect(gateway.reported.length).toBeGreaterThanOrEqual(reports)
   })
 
   test('since data needs a key, none is read or shown, and no link leads to a refusal', async () => {
     database.takeStatements()
-    const given = gatewayOn(database, { apiKeys: ['a-key-of-this-test'] })
-    await withoutAddress(given, /need an API key/)
+    const gateway = gatewayOn(database, { apiKeys: ['a-key-of-this-test'] })
+    await withoutAddress(gateway, /need an API key/)
     expect(database.takeStatements()).toEqual([])
-    const page = await (await root('text/html', given)).text()
+    const page = await (await root('text/html', gateway)).text()
     const linked = Array.from(page.matchAll(/<a href="([^"]+)"/g), ([, href = '']) => href)
     expect(linked.length).toBeGreaterThan(3)
     for (const href of linked) {
-      expect((await given.get(`/${href}`, { headers: { accept: browserAccept } })).status).toBe(200)
+      expect((await gateway.get(`/${href}`, { headers: { accept: browserAccept } })).status).toBe(200)
     }
   })
 })
@@ -234,19 +234,22 @@ describe.skipIf(noBrowser !== null)('the page in a browser', () => {
     await page.goto(server.origin)
   }
 
-  test.each(['light', 'dark'] as const)('is readable in %s, loads nothing else and breaks no rule', async (scheme) => {
-    await open(scheme)
-    const colours = await page.evaluate<string[]>(
-      `[...document.querySelectorAll('h1, h2, p, a, span, code')].map((element) => getComputedStyle(element).color)`,
-    )
-    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
-    expect(luminance(background) > 0.5).toBe(scheme === 'light')
-    expect(colours.length).toBeGreaterThan(15)
-    // WCAG 2.2, criterion 1.4.3.
-    for (const colour of colours) expect(contrast(colour, background)).toBeGreaterThanOrEqual(4.5)
-    expect(wrong).toEqual([])
-    await page.close()
-  })
+  test.each(['light', 'dark'] as const)(
+    'is readable in %s, loads nothing else and violates no rule',
+    async (scheme) => {
+      await open(scheme)
+      const colours = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('h1, h2, p, a, span, code')].map((element) => getComputedStyle(element).color)`,
+      )
+      const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+      expect(luminance(background) > 0.5).toBe(scheme === 'light')
+      expect(colours.length).toBeGreaterThan(15)
+      // WCAG 2.2, criterion 1.4.3.
+      for (const colour of colours) expect(contrast(colour, background)).toBeGreaterThanOrEqual(4.5)
+      expect(wrong).toEqual([])
+      await page.close()
+    },
+  )
 
   test('has a language, a title, one first heading, named regions and links, and no sideways scrolling', async () => {
     await open('light', 320)
@@ -263,7 +266,7 @@ describe.skipIf(noBrowser !== null)('the page in a browser', () => {
     await page.close()
   })
 
-  test('leads to an answer by each of its links', async () => {
+  test('has no broken link', async () => {
     await open('light')
     const links = await page.evaluate<string[]>('Array.from(document.links, ({ href }) => href)')
     expect(links).toHaveLength(templates.length + 5)

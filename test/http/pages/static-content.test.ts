@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Memory of this process outside of the heap, where the bytes of answers are. */
+/** Returns the memory of this process outside of the heap, where the bytes of responses are. */
 function bufferBytes(): number {
   const { external, arrayBuffers } = process.memoryUsage()
   return external + arrayBuffers
@@ -38,7 +38,7 @@ async function pathsOfGraphiql(): Promise<string[]> {
 }
 
 describe('GraphiQL', () => {
-  test('costs no copy for a connection that reads nothing of it', async () => {
+  test('is not copied for a connection that does not read it', async () => {
     const paths = await pathsOfGraphiql()
     for (const path of paths) await (await fetch(server.origin + path, html)).arrayBuffer()
     const before = bufferBytes()
@@ -72,16 +72,17 @@ test.each(['/graphql/graphiql.js', '/graphql/graphiql.css', '/docs', '/docs/swag
   '%s is made once, and packed once',
   async (path) => {
     const handlers = servedOnce([...apiDocsContents, ...graphiqlContents(folders.graphiql)])
-    const asked = async (method: string) => handlers.get(path)?.(fromFetch(new Request(`http://x${path}`, { method })))
-    const [first, second] = [await asked('GET'), await asked('GET')]
+    const responseTo = async (method: string) =>
+      handlers.get(path)?.(fromFetch(new Request(`http://x${path}`, { method })))
+    const [first, second] = [await responseTo('GET'), await responseTo('GET')]
     expect(first).toBe(second)
     expect(await first?.compressed('gzip')).toBe(await second?.compressed('gzip'))
-    expect(await asked('HEAD')).toBe(first)
-    expect((await asked('POST'))?.status).toBe(405)
+    expect(await responseTo('HEAD')).toBe(first)
+    expect((await responseTo('POST'))?.status).toBe(405)
   },
 )
 
-describe('what a client accepts', () => {
+describe('content negotiation', () => {
   const query = '/graphql?query={__typename}'
   const json = 'application/json; charset=utf-8'
   const response = 'application/graphql-response+json; charset=utf-8'

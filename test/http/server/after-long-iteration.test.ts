@@ -4,7 +4,7 @@ import { AcceptPhase, SlowStart, turnsPerIteration } from '../../../src/http/ser
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('gives two turns after the rest of a long iteration, then twice as many in each', () => {
+test('two turns follow the rest after a long iteration, then twice as many in each iteration', () => {
   const start = new SlowStart(10)
   expect(start.next(9, true)).toBe(turnsPerIteration)
   expect(start.next(10, true)).toBe(0)
@@ -15,14 +15,14 @@ test('gives two turns after the rest of a long iteration, then twice as many in 
   expect(Array.from({ length: 8 }, () => start.next(1, true)).at(-1)).toBe(turnsPerIteration)
 })
 
-test('rests no longer where no connection comes', () => {
+test('the rest ends if no connection arrives', () => {
   const start = new SlowStart(10)
   expect(start.next(1_000, true)).toBe(0)
   expect(start.next(1, true)).toBe(0)
   expect([1, 2].map(() => start.next(1, false))).toEqual([2, 4])
 })
 
-test('gives two turns after each rest where every iteration is long and accepts connections', () => {
+test('two turns follow each rest if every iteration is long and accepts connections', () => {
   const start = new SlowStart(10)
   const turns = Array.from({ length: 9 }, () => {
     vi.advanceTimersByTime(20)

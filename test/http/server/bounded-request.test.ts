@@ -10,7 +10,7 @@ let responses = 0
 let received = 0
 let pushed = 0
 
-/** Counts the responses that Node makes for what it has parsed. */
+/** Counts the responses that Node creates for parsed requests. */
 class CountedResponse extends ServerResponse<CountedRequest> {
   constructor(request: CountedRequest) {
     super(request)
@@ -46,7 +46,7 @@ async function send(
   server.close()
 }
 
-test('requests that follow in the read in which the connection was closed cost no response', async () => {
+test('requests that follow in the same read after the connection was closed create no response', async () => {
   let handled = 0
   await send('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000), ({ socket }) => {
     if (++handled === 10) socket.destroy()

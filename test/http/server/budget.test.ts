@@ -3,18 +3,18 @@ import { Budget } from '../../../src/http/server/capacity/budget.ts'
 
 test('a sender may take a fair share of what the others leave, so that some is left for a newcomer', () => {
   const budget = new Budget(1_000)
-  const most = (sender: string): number => {
+  const takeAll = (sender: string): number => {
     let taken = 0
     while (budget.take(sender, 1)) taken++
     return taken
   }
-  expect(['a', 'b', 'c', 'd'].map(most)).toEqual([500, 125, 71, 47])
+  expect(['a', 'b', 'c', 'd'].map(takeAll)).toEqual([500, 125, 71, 47])
   expect(budget.take('newcomer', 10)).toBe(true)
   budget.giveBack('a', 500)
-  expect(most('e')).toBeGreaterThan(250)
+  expect(takeAll('e')).toBeGreaterThan(250)
 })
 
-test('dozens of senders that take as much as they may leave some, in bytes too', () => {
+test('dozens of senders that take their maximum leave a rest, in bytes too', () => {
   const [requests, bytes] = [new Budget(1_000), new Budget(32 * 1024 * 1024)]
   for (let sender = 0; sender < 44; sender++) {
     while (requests.take(`sender ${sender}`, 1));
@@ -24,7 +24,7 @@ test('dozens of senders that take as much as they may leave some, in bytes too',
   expect(bytes.take('newcomer', 16_384)).toBe(true)
 })
 
-test('many senders may take all of it, and what is given back can be taken again', () => {
+test('many senders together may take all of it, and returned capacity can be taken again', () => {
   const budget = new Budget(100)
   const senders = Array.from({ length: 200 }, (_, at) => `sender ${at}`)
   expect(senders.filter((sender) => budget.take(sender, 1))).toHaveLength(100)

@@ -9,7 +9,7 @@ import { type RawConnection, rawConnection } from '../../support/raw.ts'
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 const post = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'
-/** More than the kernel takes of a client that does not read: up to 4 MB to send, and 6 MB that arrived. */
+/** More than the kernel buffers for a client that does not read: up to 4 MB to send, and 6 MB received. */
 const longBody = Buffer.alloc(24_000_000, 'x')
 
 let server: HttpServer | undefined
@@ -47,7 +47,7 @@ describe('a server that closes', () => {
     const connection = await opening(server.port)
     connection.send(get)
     await connection.receives(/first/)
-    // The kernel has it, but the event loop is not free before the server closes.
+    // The kernel has received it, but the event loop does not read it before the server closes.
     connection.send(request)
     const closing = server.close(10)
     const [, last] = (await connection.closed).split('first')
@@ -55,7 +55,7 @@ describe('a server that closes', () => {
     expect(await closing).toBe(0)
   })
 
-  test('answers a request on a connection that was accepted and is not read yet', async () => {
+  test('answers a request on a connection that was accepted but not read yet', async () => {
     const accepted = deferred()
     server = await listening({ listener: answer('first'), onConnections: accepted.resolve })
     const socket = connect(server.port, '127.0.0.1').setEncoding('latin1')
@@ -69,7 +69,7 @@ describe('a server that closes', () => {
     expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n.*connection: close\r\n.*first$/is)
   })
 
-  test('sends the rest of an answer that its client has not taken yet', async () => {
+  test('sends the rest of an answer that its client has not read yet', async () => {
     server = await listening({ listener: answer(longBody) })
     const socket = connect(server.port, '127.0.0.1')
     const closed = new Promise((resolve) => socket.once('close', resolve))
@@ -84,7 +84,7 @@ describe('a server that closes', () => {
     expect(await closing).toBe(0)
   })
 
-  test('closes idle connections, and takes no more', async () => {
+  test('closes idle connections, and accepts no new ones', async () => {
     server = await listening({ listener: answer('first') })
     const { port } = server
     const [used, unused] = [await opening(port), await opening(port)]

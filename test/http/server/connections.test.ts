@@ -40,12 +40,12 @@ test('a connection that has closed is subtracted once, also where a stream is be
 })
 
 interface Counted {
-  /** Opens a connection from an address; tells whether it is answered, and keeps it open where it is. */
+  /** Opens a connection from an address, and returns whether its request is answered; an answered one stays open. */
   readonly isAnswered: (from: string) => Promise<boolean>
   readonly figures: () => Promise<{ open: number; refused: number }>
 }
 
-/** A server that allows so many connections. */
+/** Starts a server with this limit of open connections. */
 async function allowing(connections: number, options: Partial<ServerOptions> = {}): Promise<Counted> {
   const metrics = createMetrics()
   const { onConnections, onRefused } = metrics
@@ -64,14 +64,15 @@ async function allowing(connections: number, options: Partial<ServerOptions> = {
       return isAnswered
     },
     async figures() {
-      const told = parseMetrics(await metrics.text())
-      const value = (name: string): number => told.get(`vault_gateway_connections_${name}`)?.samples[0]?.value ?? NaN
+      const metricsText = parseMetrics(await metrics.text())
+      const value = (name: string): number =>
+        metricsText.get(`vault_gateway_connections_${name}`)?.samples[0]?.value ?? NaN
       return { open: value('open'), refused: value('refused_total') }
     },
   }
 }
 
-/** Opens connections, and prints how many there are when all are, or after 20 s. */
+/** Opens connections, and prints their number when all are open, or after 20 s. */
 const opener = `
   const [port, count] = process.argv.slice(1).map(Number)
   const end = () => process.exit(console.log(open))
@@ -85,12 +86,12 @@ describe('connections', () => {
     server = await serverOf({ listener: () => Promise.resolve() })
     const byDefault = 511
     const count = byDefault + 200
-    // It blocks this process, which accepts none of them meanwhile.
-    const told = execFileSync(process.execPath, ['-e', opener, String(server.port), String(count)])
-    expect(Number(told)).toBe(count)
+    // The call blocks this process, so that it accepts no connection meanwhile.
+    const printed = execFileSync(process.execPath, ['-e', opener, String(server.port), String(count)])
+    expect(Number(printed)).toBe(count)
   })
 
-  test('of one address are half of what may be open, and of all addresses no more than that', async () => {
+  test('of one address are limited to half of the limit for all addresses', async () => {
     const { isAnswered, figures } = await allowing(4)
     const from = ['127.0.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4']
     const answered: boolean[] = []
@@ -115,7 +116,7 @@ describe('connections', () => {
     expect(ofNetwork(1)).toHaveLength(8)
   })
 
-  test('that close make room for others', async () => {
+  test('that close free capacity for others', async () => {
     const { isAnswered, figures } = await allowing(2)
     for (let times = 1; times <= 3; times++) {
       expect([await isAnswered('127.0.0.1'), await isAnswered('127.0.0.1')]).toEqual([true, false])
@@ -124,7 +125,7 @@ describe('connections', () => {
     }
   })
 
-  test('of a proxy may be all that are open', async () => {
+  test('of a proxy may reach the limit for all addresses', async () => {
     const { isAnswered } = await allowing(3, { isBehindProxies: true })
     const answered: boolean[] = []
     for (let count = 0; count < 4; count++) answered.push(await isAnswered('127.0.0.1'))
@@ -145,19 +146,19 @@ describe('connections', () => {
   })
 })
 
-test('refusals are reported at once, then in sums', () => {
+test('the first refusal is reported immediately, later ones as sums', () => {
   vi.useFakeTimers()
   try {
-    const told: number[] = []
-    const happens = reportOccasionally((count) => told.push(count), 1_000)
+    const reported: number[] = []
+    const happens = reportOccasionally((count) => reported.push(count), 1_000)
     for (let times = 0; times < 5; times++) happens()
-    expect(told).toEqual([1])
+    expect(reported).toEqual([1])
     vi.advanceTimersByTime(1_000)
-    expect(told).toEqual([1, 4])
+    expect(reported).toEqual([1, 4])
     vi.advanceTimersByTime(5_000)
-    expect(told).toEqual([1, 4])
+    expect(reported).toEqual([1, 4])
     happens()
-    expect(told).toEqual([1, 4, 1])
+    expect(reported).toEqual([1, 4, 1])
   } finally {
     vi.useRealTimers()
   }
@@ -166,7 +167,7 @@ test('refusals are reported at once, then in sums', () => {
 describe.skipIf(descriptorLimit() === null)('with few file descriptors', () => {
   const { start } = commandLine()
 
-  test('silent connections leave those that the gateway needs, and other addresses are answered', async () => {
+  test('idle connections leave the descriptors that the gateway needs, and other addresses are answered', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'descriptors-'))
     const gateway = start(['serve'], { PORT: '0', DATA_DIR: folder, HOST: '127.0.0.1' }, 256)
     const [, port] = await gateway.says(/"port":(\d+),"engine"/)

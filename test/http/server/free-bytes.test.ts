@@ -11,7 +11,7 @@ test('bytes are freed without the garbage collector', () => {
   expect(bytes).toHaveLength(0)
 })
 
-test('bytes that share their memory, and none at all, are left alone', () => {
+test('bytes that share their memory, and empty buffers, are not freed', () => {
   const shared = Buffer.from('of the pool')
   freeBytes(shared)
   freeBytes(Buffer.alloc(0))

@@ -3,43 +3,43 @@ import { describe, expect, test } from 'vitest'
 import { HeldBytes } from '../../../src/http/server/capacity/held-bytes.ts'
 import { MaxHeap } from '../../../src/http/server/capacity/max-heap.ts'
 
-describe('the heaviest key', () => {
+describe('the key with the greatest weight', () => {
   const key = fc.nat({ max: 30 })
   const change = fc.oneof(
     { weight: 2, arbitrary: fc.tuple(key, fc.integer({ min: -50, max: 50 })) },
     { weight: 1, arbitrary: fc.tuple(key, fc.constant(null)) },
   )
 
-  test('is that of a plain map, whatever is set and deleted', () => {
+  test('equals that of a Map after any changes', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 300 }), (changes) => {
         const heap = new MaxHeap<number>()
-        const plain = new Map<number, number>()
+        const model = new Map<number, number>()
         for (const [key, weight] of changes) {
           if (weight === null) heap.delete(key)
           else heap.set(key, weight)
-          if (weight === null) plain.delete(key)
-          else plain.set(key, weight)
-          expect([heap.size, heap.weightOf(key)]).toEqual([plain.size, plain.get(key) ?? null])
+          if (weight === null) model.delete(key)
+          else model.set(key, weight)
+          expect([heap.size, heap.weightOf(key)]).toEqual([model.size, model.get(key) ?? null])
           const { heaviest } = heap
-          expect(heaviest?.weight).toEqual(plain.size === 0 ? undefined : Math.max(...plain.values()))
-          if (heaviest !== null) expect(plain.get(heaviest.key)).toBe(heaviest.weight)
+          expect(heaviest?.weight).toEqual(model.size === 0 ? undefined : Math.max(...model.values()))
+          if (heaviest !== null) expect(model.get(heaviest.key)).toBe(heaviest.weight)
         }
       }),
     )
   })
 
-  test('comes first until none is left, so that the keys come in the order of their weights', () => {
+  test('is removed repeatedly: the keys are in descending order of their weights', () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), (weights) => {
         const heap = new MaxHeap<number>()
         for (const [key, weight] of weights.entries()) heap.set(key, weight)
-        const came: number[] = []
+        const order: number[] = []
         for (let { heaviest } = heap; heaviest !== null; heaviest = heap.heaviest) {
-          came.push(heaviest.weight)
+          order.push(heaviest.weight)
           heap.delete(heaviest.key)
         }
-        expect(came).toEqual(weights.toSorted((a, b) => b - a))
+        expect(order).toEqual(weights.toSorted((a, b) => b - a))
       }),
     )
   })
@@ -53,7 +53,7 @@ describe('the heaviest key', () => {
             compared++
             return number
           }
-          // Compared by < and > like a number, which is told.
+          // Compared by < and > like a number, and counted.
           return { valueOf } as unknown as number
         }
         const heap = new MaxHeap<number>()
@@ -75,8 +75,8 @@ interface Step {
   readonly isReleased: boolean
 }
 
-/** The law, by looking at everything. */
-class Plain {
+/** Reference implementation, which iterates over all bodies. */
+class NaiveHeldBytes {
   readonly holds: { holder: string; body: Buffer }[] = []
 
   get bodies(): Set<Buffer> {
@@ -91,13 +91,13 @@ class Plain {
     return new Set(this.holds.filter((hold) => hold.body === body).map(({ holder }) => holder))
   }
 
-  /** The bytes that would be free without a holder. */
+  /** Returns the bytes that only this holder holds. */
   ownOf(holder: string): number {
     const own = [...this.bodies].filter((body) => [...this.holdersOf(body)].join() === holder)
     return own.reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** The most bytes for each holder that a body of this holder has, where others hold it too. */
+  /** Returns the largest part of a shared body of this holder: its length divided by its number of holders. */
   sharedOf(holder: string): number {
     const shared = Array.from(this.bodies, (body) => ({ body, holders: this.holdersOf(body) }))
     const parts = shared.flatMap(({ body, holders }) =>
@@ -107,7 +107,7 @@ class Plain {
   }
 }
 
-describe('the bytes that are held', () => {
+describe('held bytes', () => {
   const names = Array.from('abcdefgh')
   const bodies = Array.from({ length: 12 }, (_, index) => Buffer.alloc((index * index) % 17))
   const step: fc.Arbitrary<Step> = fc.record({
@@ -116,7 +116,7 @@ describe('the bytes that are held', () => {
     isReleased: fc.boolean(),
   })
 
-  function run(held: HeldBytes<string>, plain: Plain, { holder, body, isReleased }: Step): void {
+  function run(held: HeldBytes<string>, plain: NaiveHeldBytes, { holder, body, isReleased }: Step): void {
     if (!isReleased) {
       held.hold(holder, body)
       plain.holds.push({ holder, body })
@@ -127,34 +127,34 @@ describe('the bytes that are held', () => {
     if (place >= 0) plain.holds.splice(place, 1)
   }
 
-  test('count each body once; and the greatest holder has the most of its own, or of a shared one for each holder', () => {
+  test('count each body once; the greatest holder has the most own bytes, or the largest part of a shared body', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         const held = new HeldBytes<string>()
-        const plain = new Plain()
+        const model = new NaiveHeldBytes()
         for (const each of steps) {
-          run(held, plain, each)
-          expect(held.total).toBe(plain.total)
-          const weightOf = (name: string): number => Math.max(plain.ownOf(name), plain.sharedOf(name))
+          run(held, model, each)
+          expect(held.total).toBe(model.total)
+          const weightOf = (name: string): number => Math.max(model.ownOf(name), model.sharedOf(name))
           const { greatest } = held
-          const most = Math.max(...names.map(weightOf))
-          expect(greatest === null ? 0 : weightOf(greatest)).toBe(most)
+          const maximum = Math.max(...names.map(weightOf))
+          expect(greatest === null ? 0 : weightOf(greatest)).toBe(maximum)
         }
       }),
     )
   })
 
-  test('are none when every greatest holder in turn has let go of all', () => {
+  test('are zero after each greatest holder in turn has released all of its bodies', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
         const held = new HeldBytes<string>()
-        const plain = new Plain()
-        for (const each of steps) run(held, plain, each)
+        const model = new NaiveHeldBytes()
+        for (const each of steps) run(held, model, each)
         let turns = 0
         for (let { greatest } = held; greatest !== null; greatest = held.greatest) {
           const holder = greatest
-          const own = plain.holds.filter((hold) => hold.holder === holder)
-          for (const { body } of own) run(held, plain, { holder, body, isReleased: true })
+          const own = model.holds.filter((hold) => hold.holder === holder)
+          for (const { body } of own) run(held, model, { holder, body, isReleased: true })
           expect(++turns).toBeLessThanOrEqual(names.length)
         }
         expect(held.total).toBe(0)
@@ -162,11 +162,11 @@ describe('the bytes that are held', () => {
     )
   })
 
-  test('are looked at a few times for each change, however many hold them', () => {
-    let looked = 0
+  test('are read a constant number of times for each change, however many holders there are', () => {
+    let reads = 0
     const counted = (length: number): { readonly length: number } => ({
       get length() {
-        looked++
+        reads++
         return length
       },
     })
@@ -185,6 +185,6 @@ describe('the bytes that are held', () => {
     }
     expect([cut, held.total]).toEqual([count, 0])
     const changes = 4 * count
-    expect(looked).toBeLessThanOrEqual(4 * changes)
+    expect(reads).toBeLessThanOrEqual(4 * changes)
   })
 })

@@ -7,7 +7,7 @@ import { errorOf, hanging, problemOf } from '../../support/problem.ts'
 import { rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 
-/** As much as one sender may hold, which is half of all. */
+/** Limit of one sender, which is half of the total. */
 const responsesInProduction = 3
 const bodiesBytes = 10_000
 
@@ -27,8 +27,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe('while as many responses are in production as may be', () => {
-  test('others are refused and told to come again, probes and refusals not, and what was given up counts no more', async () => {
+describe('at the limit of responses in production', () => {
+  test('other requests are refused with Retry-After, except probes and refusals, and cancelled productions do not count', async () => {
     const leaving = new AbortController()
     const held = Array.from({ length: responsesInProduction }, (_, index) =>
       gateway.get(`/vault/0x${String(index).padStart(40, '0')}/snapshot`, { signal: leaving.signal }),
@@ -42,7 +42,7 @@ describe('while as many responses are in production as may be', () => {
     expect((await errorOf(query)).extensions).toEqual({ code: 'OVERLOADED' })
     expect((await gateway.get('/health')).status).toBe(200)
     expect((await gateway.get('/nowhere')).status).toBe(503)
-    // Another sender has the other half.
+    // The other half is for another sender.
     expect((await gateway.get('/nowhere', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status).toBe(404)
     leaving.abort()
     await Promise.allSettled(held)
@@ -51,15 +51,15 @@ describe('while as many responses are in production as may be', () => {
   })
 })
 
-test('expensive queries of one network of IPv6 have one turn among those that wait', async () => {
+test('expensive queries of one IPv6 network share one turn in the queue', async () => {
   const query = '{ vaults(first: 200) { nodes { events(first: 100) { nodes { ts } } } } }'
   const path = `/graphql?query=${encodeURIComponent(query)}`
   let gate = Promise.resolve()
-  const held = readingBy(database, async (statement, values, signal, reader) => {
+  const heldDatabase = readingBy(database, async (statement, values, signal, reader) => {
     await gate
     return reader.read(statement, values, signal)
   })
-  const { get } = gatewayOn(held, { trustedProxies: 1 })
+  const { get } = gatewayOn(heldDatabase, { trustedProxies: 1 })
   const order: string[] = []
   const ask = async (address: string): Promise<number> => {
     const response = await get(path, { headers: { 'x-forwarded-for': address } })
@@ -67,27 +67,27 @@ test('expensive queries of one network of IPv6 have one turn among those that wa
     const { extensions } = (await response.json()) as { readonly extensions: { cost: { figure: number } } }
     return extensions.cost.figure
   }
-  // Two do not run at once.
+  // Two do not run concurrently.
   expect(await ask('192.0.2.1')).toBeGreaterThan(admissionLimits.maxExpensive / 2)
   const { promise, resolve } = deferred()
   gate = promise
   const network = Array.from({ length: 8 }, (_, at) => `2001:db8:1:${at}::1`)
-  const asked = [...network, '192.0.2.1'].map(ask)
+  const responses = [...network, '192.0.2.1'].map(ask)
   for (let turns = 0; turns < 50; turns++) await new Promise((next) => setImmediate(next))
   resolve()
-  await Promise.all(asked)
-  // At most the one that ran, and the next of its network, whose turn came before.
+  await Promise.all(responses)
+  // At most the running query, and the next one of its network, whose turn was earlier.
   expect(order.slice(1).indexOf('192.0.2.1')).toBeLessThanOrEqual(2)
 })
 
-describe('while as many bytes of bodies are held as may be', () => {
+describe('at the limit of bytes of request bodies', () => {
   const post = (length: number): string =>
     `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
 
-  test('a query is refused, and answered when they are held no more', async () => {
+  test('a query is refused, and answered when they have been released', async () => {
     const body = JSON.stringify({ query: `{ __typename } #${'x'.repeat(600)}` })
     const holder = await rawConnection(server.port)
-    // Each chunk counts some hundred bytes more than it has.
+    // Each chunk counts some hundred bytes more than its length.
     holder.send(post(bodiesBytes) + 'x'.repeat(bodiesBytes - 500))
     await expect.poll(() => server.running()).toBe(1)
     const refused = await rawConnection(server.port)
@@ -100,7 +100,7 @@ describe('while as many bytes of bodies are held as may be', () => {
     refused.socket.destroy()
   })
 
-  test('dozens of senders, each of which holds as many as it may, leave some for another one', async () => {
+  test('dozens of senders, each at its limit, leave a rest for another one', async () => {
     const large = gatewayOn(database, { trustedProxies: 1 })
     const sizes = [defaultHttpLimits.bodyBytes, 8_192, 1_024, 12]
     for (let sender = 1; sender <= 44; sender++)
@@ -118,7 +118,7 @@ describe('while as many bytes of bodies are held as may be', () => {
   })
 })
 
-/** Sends bodies that do not end, all but their last bytes, until one is refused. */
+/** Sends bodies without their last bytes until one is refused. */
 async function holdBodies({ app }: TestGateway, sender: string, size: number): Promise<void> {
   const headers = { 'content-type': 'application/json', 'x-forwarded-for': sender }
   for (;;) {

@@ -8,7 +8,7 @@ import { pauseWhile } from '../../../src/http/server/pause-while.ts'
 let server: Server | undefined
 afterEach(() => server?.closeAllConnections())
 
-/** Both ends of a connection whose request has come in part. */
+/** Returns both ends of a connection with a partially received request. */
 async function connection(): Promise<{ client: Socket; socket: Socket }> {
   server = createServer((request) => void request.resume()).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -40,7 +40,7 @@ test.each(['before the event resume', 'after it'])('a connection that is paused 
   await expect.poll(() => socket.bytesRead).toBe(bytesRead + 1)
 })
 
-test('a connection that is paused amid the buffered bytes of its stream is not read on', async () => {
+test('a connection that is paused while its stream has buffered bytes is not read further', async () => {
   let holds = false
   const urls: (string | undefined)[] = []
   server = createServer((request) => {

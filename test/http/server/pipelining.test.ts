@@ -11,8 +11,8 @@ const { pipelined, waitingRequests } = defaultHttpLimits
 let server: TestServer | undefined
 afterEach(async () => server?.close())
 
-/** A server whose requests run until the test answers them. */
-async function held(
+/** Starts a server whose requests run until the test ends their responses. */
+async function serveHeld(
   limits: Partial<HttpLimits> = {},
 ): Promise<{ connection: RawConnection; running: Map<string, ServerResponse>; begun: string[] }> {
   const running = new Map<string, ServerResponse>()
@@ -28,30 +28,30 @@ async function held(
 
 const paths = (count: number): string[] => Array.from({ length: count }, (_, index) => `/${String(index)}`)
 
-describe('requests that one connection sends without waiting for answers', () => {
-  test('run so many at once, the next when one is answered, and all in their order', async () => {
-    const { connection, running, begun } = await held()
-    const asked = paths(pipelined + 20)
-    connection.send(asked.map(get).join(''))
+describe('pipelined requests', () => {
+  test('run concurrently up to a limit, the next one starts when one is answered, and all in their order', async () => {
+    const { connection, running, begun } = await serveHeld()
+    const requested = paths(pipelined + 20)
+    connection.send(requested.map(get).join(''))
     await expect.poll(() => begun.length).toBeGreaterThanOrEqual(pipelined)
-    expect(begun).toEqual(asked.slice(0, pipelined))
-    for (const path of asked) {
+    expect(begun).toEqual(requested.slice(0, pipelined))
+    for (const path of requested) {
       await expect.poll(() => running.has(path)).toBe(true)
       running.get(path)?.end(`answer to ${path};`)
     }
-    await connection.receives(new RegExp(`answer to ${asked.at(-1) ?? ''};`))
-    expect(begun).toEqual(asked)
+    await connection.receives(new RegExp(`answer to ${requested.at(-1) ?? ''};`))
+    expect(begun).toEqual(requested)
     connection.socket.destroy()
   })
 
   test('are not read while others wait, so that the client waits too', async () => {
-    const { connection, begun } = await held()
-    // The first read brings as many as may wait, the later ones would bring too many.
+    const { connection, begun } = await serveHeld()
+    // The first read has as many requests as may wait; later ones would exceed the limit.
     const line = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(8_000)}\r\n\r\n`
     const sent = paths(5_000).map(line).join('')
     connection.send(sent)
     await expect.poll(() => begun.length).toBe(pipelined)
-    // What a socket holds of its own is some megabytes at most.
+    // The buffers of a socket have some megabytes at most.
     await new Promise((resolve) => setTimeout(resolve, 300))
     expect(connection.socket.destroyed).toBe(false)
     expect(connection.socket.writableLength).toBeGreaterThan(20_000_000)
@@ -68,18 +68,18 @@ describe('requests that one connection sends without waiting for answers', () =>
       },
     })
     const connection = await rawConnection(server.port)
-    const asked = paths(200)
-    for (const path of asked) {
+    const requested = paths(200)
+    for (const path of requested) {
       connection.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n${'x'.repeat(50_000)}`)
     }
     await connection.receives(/\/199 had 50000;/)
     connection.socket.destroy()
-    const came = await connection.closed
-    expect(Array.from(came.matchAll(/(\/\d+) had 50000;/g), ([, path]) => path)).toEqual(asked)
+    const received = await connection.closed
+    expect(Array.from(received.matchAll(/(\/\d+) had 50000;/g), ([, path]) => path)).toEqual(requested)
   })
 
-  test('are all told when their client leaves', async () => {
-    const { connection, begun } = await held()
+  test('are all notified when their client leaves', async () => {
+    const { connection, begun } = await serveHeld()
     connection.send(paths(pipelined).map(get).join(''))
     await expect.poll(() => begun.length).toBe(pipelined)
     connection.socket.destroy()
@@ -87,8 +87,8 @@ describe('requests that one connection sends without waiting for answers', () =>
     expect(begun).toHaveLength(pipelined)
   })
 
-  test('cut it when far too many wait', async () => {
-    const { connection, begun } = await held()
+  test('close the connection when far too many wait', async () => {
+    const { connection, begun } = await serveHeld()
     connection.send(
       paths(pipelined + waitingRequests + 1)
         .map(get)
@@ -99,14 +99,18 @@ describe('requests that one connection sends without waiting for answers', () =>
   })
 
   test('count without a Host, too', async () => {
-    const { connection, begun } = await held()
+    const { connection, begun } = await serveHeld()
     connection.send(get('/first') + 'GET / HTTP/1.1\r\n\r\n'.repeat(pipelined + waitingRequests))
     expect(await connection.closed).toBe('')
     expect(begun).toHaveLength(pipelined)
   })
 
-  test('wait on all connections together up to a bound; beyond it the connection that brings more is cut', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
+  test('wait on all connections together up to a limit; a connection that exceeds it is closed', async () => {
+    const {
+      connection: first,
+      running,
+      begun,
+    } = await serveHeld({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     const port = server?.port ?? 0
     const [second, third] = [await rawConnection(port), await rawConnection(port)]
     const send = (connection: RawConnection, name: string, count: number): void =>
@@ -115,7 +119,7 @@ describe('requests that one connection sends without waiting for answers', () =>
           .map((path) => get(`/${name}${path}`))
           .join(''),
       )
-    // Beside the oldest, each connection may have one that waits.
+    // Beside its oldest request, each connection may have one waiting request.
     send(first, 'first', 1 + 1 + 4)
     await expect.poll(() => begun).toEqual(['/first/0'])
     send(second, 'second', 1 + 1 + 1)
@@ -123,7 +127,7 @@ describe('requests that one connection sends without waiting for answers', () =>
     send(third, 'third', 1 + 1 + 1)
     expect(await third.closed).toBe('')
 
-    // Each that is begun makes room.
+    // Each request that starts frees capacity.
     for (const name of ['first', 'second']) {
       running.get(`/${name}/0`)?.end()
       await expect.poll(() => begun).toContain(`/${name}/1`)
@@ -140,7 +144,11 @@ describe('requests that one connection sends without waiting for answers', () =>
   })
 
   test('wait on the connections of one address up to a fair share of what others leave', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
+    const {
+      connection: first,
+      running,
+      begun,
+    } = await serveHeld({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     const port = server?.port ?? 0
     first.send(
       paths(1 + 1 + 5)
@@ -160,18 +168,18 @@ describe('requests that one connection sends without waiting for answers', () =>
     for (const { socket } of [first, other]) socket.destroy()
   })
 
-  test('are begun on all connections together up to a bound, half of it for one address; the others wait', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 4, pipelinedInAll: 8 })
+  test('start on all connections together up to a limit, half of it for one address; the others wait', async () => {
+    const { connection: first, running, begun } = await serveHeld({ pipelined: 4, pipelinedInAll: 8 })
     const port = server?.port ?? 0
     const open = [first, await rawConnection(port), await rawConnection(port), await rawConnection(port, '127.0.0.2')]
     const [, second, third, other] = open as [RawConnection, RawConnection, RawConnection, RawConnection]
     const send = async (connection: RawConnection, name: string, begins: number): Promise<void> => {
-      const asked = paths(4).map((path) => `/${name}${path}`)
-      connection.send(asked.map(get).join(''))
-      await expect.poll(() => begun.filter((path) => path.startsWith(`/${name}/`))).toEqual(asked.slice(0, begins))
+      const requested = paths(4).map((path) => `/${name}${path}`)
+      connection.send(requested.map(get).join(''))
+      await expect.poll(() => begun.filter((path) => path.startsWith(`/${name}/`))).toEqual(requested.slice(0, begins))
     }
     await send(first, 'first', 4)
-    // The oldest of a connection is begun, whatever the others have.
+    // The oldest request of a connection starts, however many run on other connections.
     await send(second, 'second', 1 + 1)
     await send(other, 'other', 1 + 1)
     await send(third, 'third', 1)
@@ -189,8 +197,12 @@ describe('requests that one connection sends without waiting for answers', () =>
     for (const { socket } of open) socket.destroy()
   })
 
-  test('make room for others when a stream is begun before them, and are not begun', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
+  test('free capacity when a stream starts before them, and do not start', async () => {
+    const {
+      connection: first,
+      running,
+      begun,
+    } = await serveHeld({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     first.send(
       paths(1 + 1 + 5)
         .map(get)
@@ -201,18 +213,18 @@ describe('requests that one connection sends without waiting for answers', () =>
     clientConnection?.endWithStream()
     expect(await first.closed).toBe('')
     const second = await rawConnection(server?.port ?? 0)
-    const asked = paths(1 + 1 + 5).map((path) => `/second${path}`)
-    second.send(asked.map(get).join(''))
-    for (const path of asked) {
+    const requested = paths(1 + 1 + 5).map((path) => `/second${path}`)
+    second.send(requested.map(get).join(''))
+    for (const path of requested) {
       await expect.poll(() => running.has(path)).toBe(true)
       running.get(path)?.end()
     }
-    expect(begun).toEqual(['/0', ...asked])
+    expect(begun).toEqual(['/0', ...requested])
     second.socket.destroy()
   })
 
   test('behind a stream close the connection, with which its body ends', async () => {
-    const { connection, running, begun } = await held()
+    const { connection, running, begun } = await serveHeld()
     connection.send(get('/stream'))
     await expect.poll(() => begun).toEqual(['/stream'])
     ;(running.get('/stream') as ServerResponse<BoundedRequest>).req.clientConnection?.endWithStream()
@@ -221,16 +233,20 @@ describe('requests that one connection sends without waiting for answers', () =>
     expect(begun).toEqual(['/stream'])
   })
 
-  test('make room for others when their connection is cut before they are begun', async () => {
-    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
+  test('free capacity when their connection is closed before they start', async () => {
+    const {
+      connection: first,
+      running,
+      begun,
+    } = await serveHeld({ pipelined: 1, waitingRequests: 10, waitingInAll: 10 })
     const send = (connection: RawConnection, asked: readonly string[]): void => connection.send(asked.map(get).join(''))
     send(first, paths(1 + 1 + 5 + 1))
     await first.closed
     expect(begun).toEqual(['/0'])
     const second = await rawConnection(server?.port ?? 0)
-    const asked = paths(1 + 1 + 5).map((path) => `/second${path}`)
-    send(second, asked)
-    for (const path of asked) {
+    const requested = paths(1 + 1 + 5).map((path) => `/second${path}`)
+    send(second, requested)
+    for (const path of requested) {
       await expect.poll(() => running.has(path)).toBe(true)
       running.get(path)?.end(`answer to ${path};`)
     }
@@ -240,7 +256,7 @@ describe('requests that one connection sends without waiting for answers', () =>
 })
 
 test('a connection whose CONNECT waits for an answer is closed with the server', async () => {
-  const { connection, begun } = await held()
+  const { connection, begun } = await serveHeld()
   connection.send(`${get('/never-answered')}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
   await expect.poll(() => begun.length).toBe(1)
   const closing = server
@@ -249,8 +265,8 @@ test('a connection whose CONNECT waits for an answer is closed with the server',
   await connection.closed
 })
 
-test('a connection whose CONNECT waits for an answer is closed when nothing moves on it', async () => {
-  const { connection, begun } = await held({ silentSeconds: 1 })
+test('a connection whose CONNECT waits for an answer is closed at the idle timeout', async () => {
+  const { connection, begun } = await serveHeld({ silentSeconds: 1 })
   connection.send(`${get('/never-answered')}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`)
   await expect.poll(() => begun.length).toBe(1)
   await connection.closed

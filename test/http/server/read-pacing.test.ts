@@ -70,7 +70,7 @@ const client = (port: number, localAddress = '127.0.0.1'): Socket =>
     })
     .resume()
 
-test('new connections are all read, also where some leave before their turn', async () => {
+test('all new connections are read, even if some leave before their turn', async () => {
   let readCount = 0
   const port = await pacedServer((socket) => {
     readCount++
@@ -83,7 +83,7 @@ test('new connections are all read, also where some leave before their turn', as
   expect(readCount).toBeGreaterThanOrEqual(clients.length - leaving.length)
 })
 
-test('where too many connections of an address wait, the oldest is closed', async () => {
+test('if too many connections of an address wait, the oldest is closed', async () => {
   const maxWaiting = 10
   const read = new Set<number | undefined>()
   const port = await pacedServer((socket) => {
@@ -94,7 +94,7 @@ test('where too many connections of an address wait, the oldest is closed', asyn
   const clients = Array.from({ length: 60 }, () => client(port))
   // Those that are closed unread are reset.
   await Promise.all(clients.map((each) => new Promise((resolve) => each.once('close', resolve))))
-  // How many depends on how many arrive while one is read.
+  // Their number depends on how many arrive while one is read.
   expect(read.size).toBeLessThan(clients.length)
   expect(read.size).toBeGreaterThanOrEqual(maxWaiting)
 })
@@ -103,7 +103,7 @@ test.each([
   ['of an address', [10, Infinity]],
   ['in all', [Infinity, 10]],
 ] as const)('where too many open connections %s wait, the oldest is closed', async (_, [maxWaiting, maxLong]) => {
-  const most = 2 * Math.min(maxWaiting, maxLong)
+  const maxConnections = 2 * Math.min(maxWaiting, maxLong)
   const read: (number | undefined)[] = []
   const port = await pacedServer(
     (socket) => {
@@ -127,7 +127,7 @@ test.each([
   busy(20)
   await closed
   expect(read.length).toBeLessThan(clients.length / 2)
-  expect(read.length).toBeGreaterThanOrEqual(most)
+  expect(read.length).toBeGreaterThanOrEqual(maxConnections)
   expect(read).toContain(ports.at(-1))
 })
 
@@ -151,7 +151,7 @@ async function flood(
   })
   const clients = Array.from({ length: count }, () => client(port))
   await Promise.all(clients.map((each) => once(each, 'data')))
-  // All input is there when the event loop looks for it.
+  // All input has arrived when the event loop polls for it.
   for (const each of clients) each.write('z'.repeat(100))
   busy(20)
   await Promise.all(clients.map((each) => once(each, 'close')))
@@ -189,13 +189,13 @@ test.each([
   await vi.waitFor(() => expect(reads).toBeGreaterThan(8 * count), { timeout: 20_000 })
   const wanted = client(port)
   const waits: number[] = []
-  for (let asked = 0; asked < 30; asked++) {
+  for (let attempt = 0; attempt < 30; attempt++) {
     const before = reads
-    if (asked > 0) wanted.write('x')
+    if (attempt > 0) wanted.write('x')
     await once(wanted, 'data')
     waits.push(reads - before)
-    // It asks at any time of an iteration.
-    await new Promise((resolve) => setTimeout(resolve, asked))
+    // Requests are sent at any time of an iteration.
+    await new Promise((resolve) => setTimeout(resolve, attempt))
   }
   isOver = true
   for (const each of [wanted, ...flood]) each.destroy()
@@ -204,11 +204,11 @@ test.each([
     .slice(10)
     .toSorted((one, other) => one - other)
     .slice(10)
-  // It waits for the rest of an iteration; without giving way, the others would have two.
+  // It waits for the rest of an iteration; if the others did not yield, they would have two.
   expect(middle).toBeLessThanOrEqual((1.5 * milliseconds) / readMilliseconds)
 })
 
-test('new connections are accepted before open ones that have input again as soon as they are read', async () => {
+test('new connections are accepted before open ones that have new input as soon as they are read', async () => {
   clock = ofMachine
   const openCount = 40
   const newCount = 100
@@ -308,7 +308,7 @@ test('behind proxies, a request does not wait for idle connections of the same p
     if (!isOver) setImmediate(work)
   }
   work()
-  // These two take the time of one iteration: all connections are paused.
+  // These two requests take the time of one iteration: all connections are paused.
   await Promise.all(slow.map((socket) => ask(socket, '/slow')))
   const askedAt = iterations.count
   await ask(wanted, '/wanted')
@@ -384,12 +384,12 @@ test.each([
   await once(slow, 'data')
   const clients = await Promise.all(Array.from({ length: 2.5 * maxLong + shortCount }, () => sender(port)))
   await vi.waitFor(() => expect(accepted).toBe(1 + clients.length), { interval: 1 })
-  // What is written at once is read in one iteration; after this one, which takes long, few get their turn.
+  // Input that is written together is read in one iteration; after this long one, few connections get their turn.
   slow.write('z')
   for (const each of clients.slice(0, maxLong)) each.write(long)
   for (const each of clients.slice(maxLong, maxLong + shortCount)) each.write('short')
   for (let iteration = 0; iteration < 4; iteration++) await new Promise(setImmediate)
-  // If those with short input waited among the long ones, they would be closed by these.
+  // If those with short input waited among the long ones, these would displace them.
   for (const each of clients.slice(maxLong + shortCount)) each.write(long)
   await Promise.all(clients.filter(({ destroyed }) => !destroyed).map((each) => once(each, 'close')))
   slow.destroy()
@@ -400,7 +400,7 @@ test.each([
   expect(longRead).toBeLessThanOrEqual(2 * maxLong)
 })
 
-test('the bytes of connections that are closed before their turn are freed at once', async () => {
+test('the bytes of connections that are closed before their turn are freed immediately', async () => {
   const begun = new Set<Socket>()
   const buffers = new Map<Socket, Buffer[]>()
   const port = await pacedServer((socket) => {
@@ -434,7 +434,7 @@ test('a new connection whose client has left before its turn is not parsed', asy
   expect(read.filter((each) => each === 'leave').length).toBeLessThan(5)
 })
 
-test('the bytes of a new connection are parsed in the order in which they came, however many wait', async () => {
+test('the bytes of a new connection are parsed in the order of their arrival, however many wait', async () => {
   const texts = new Map<number, string>()
   const { port, close } = await listen({
     listener: async (request, response) => {
@@ -466,7 +466,7 @@ test('the bytes of a new connection are parsed in the order in which they came, 
   await close(1)
 })
 
-/** Returns how many clients are answered that end their side with the request. */
+/** Returns the number of answered clients among those that end their side with the request. */
 async function answeredHalfClosed(count: number): Promise<number> {
   const { port, close } = await listen({
     listener: (_, response) => {
@@ -505,7 +505,7 @@ test('new connections do not wait for other work of an iteration that takes long
   expect(other.iterations).toBeLessThan(count + 10)
 })
 
-test('a client that ends its side with its request is answered where nothing waits', async () => {
+test('a client that ends its side with its request is answered if no connection waits', async () => {
   expect(await answeredHalfClosed(20)).toBeGreaterThan(15)
 })
 

@@ -13,15 +13,15 @@ const noRequest = 'this is no request\r\n\r\n'
 let server: TestServer | undefined
 afterEach(async () => server?.close())
 
-interface Held {
+interface HeldServer {
   readonly connection: RawConnection
   readonly running: ReadonlyMap<string, ServerResponse>
   /** Resolves to the response of a request that runs. */
   readonly begun: (path: string) => Promise<ServerResponse>
 }
 
-/** A server whose requests run until the test answers them. */
-async function held(limits: Partial<HttpLimits> = {}): Promise<Held> {
+/** Starts a server whose requests run until the test ends their responses. */
+async function serveHeld(limits: Partial<HttpLimits> = {}): Promise<HeldServer> {
   const running = new Map<string, ServerResponse>()
   server = await serverOf(
     { listener: (request, response) => Promise.resolve(void running.set(request.url ?? '', response)) },
@@ -34,7 +34,7 @@ async function held(limits: Partial<HttpLimits> = {}): Promise<Held> {
   return { connection: await rawConnection(server.port), running, begun }
 }
 
-/** Statuses and paths of the answers that came, in their order; each answer's body is its path. */
+/** Returns status and path of each received response, in order; the body of a response is its path. */
 function answersIn(came: string): string[] {
   return Array.from(
     came.matchAll(/HTTP\/1\.1 (\d+)[^]*?\r\n\r\n(?:[\da-f]+\r\n)?(\/[a-z]+|\{)?/g),
@@ -42,12 +42,12 @@ function answersIn(came: string): string[] {
   )
 }
 
-/** Long enough for a server to see what it was sent. */
+/** Waits long enough for the server to have read its input. */
 const seen = (): Promise<void> => wait(100)
 
 describe('the refusal of bytes that are no request', () => {
-  test('comes after the answer of the request before them, however long that takes', async () => {
-    const { connection, begun } = await held()
+  test('follows the answer to the request before them, however long that takes', async () => {
+    const { connection, begun } = await serveHeld()
     connection.send(get('/first') + noRequest)
     const first = await begun('/first')
     await seen()
@@ -55,8 +55,8 @@ describe('the refusal of bytes that are no request', () => {
     expect(answersIn(await connection.closed)).toEqual(['200 /first', '400 {'])
   })
 
-  test('comes after those of all requests before them, running and waiting', async () => {
-    const { connection, begun } = await held({ pipelined: 2 })
+  test('follows the answers to all requests before them, running and waiting', async () => {
+    const { connection, begun } = await serveHeld({ pipelined: 2 })
     const paths = ['/first', '/second', '/third', '/fourth']
     connection.send(paths.map(get).join('') + noRequest)
     for (const path of paths) {
@@ -67,8 +67,8 @@ describe('the refusal of bytes that are no request', () => {
     expect(answersIn(await connection.closed)).toEqual([...paths.map((path) => `200 ${path}`), '400 {'])
   })
 
-  test('does not cut an answer that has begun', async () => {
-    const { connection, begun } = await held()
+  test('does not truncate an answer that has begun', async () => {
+    const { connection, begun } = await serveHeld()
     connection.send(get('/first'))
     const first = await begun('/first')
     first.write('/first')
@@ -76,13 +76,13 @@ describe('the refusal of bytes that are no request', () => {
     connection.send(noRequest)
     await seen()
     first.end(' to its end')
-    const came = await connection.closed
-    expect(came).toContain(' to its end')
-    expect(answersIn(came)).toEqual(['200 /first', '400 {'])
+    const received = await connection.closed
+    expect(received).toContain(' to its end')
+    expect(answersIn(received)).toEqual(['200 /first', '400 {'])
   })
 
-  test('comes once, and nothing is read after it', async () => {
-    const { connection, begun, running } = await held()
+  test('is sent once, and nothing is read after it', async () => {
+    const { connection, begun, running } = await serveHeld()
     connection.send(get('/first') + noRequest)
     const first = await begun('/first')
     for (let times = 0; times < 3; times++) {
@@ -94,8 +94,8 @@ describe('the refusal of bytes that are no request', () => {
     expect([...running.keys()]).toEqual(['/first'])
   })
 
-  test('does not come where the answer before it closes the connection', async () => {
-    const { connection, begun } = await held()
+  test('is not sent if the answer before it closes the connection', async () => {
+    const { connection, begun } = await serveHeld()
     connection.send(get('/first') + noRequest)
     const first = await begun('/first')
     await seen()
@@ -106,7 +106,7 @@ describe('the refusal of bytes that are no request', () => {
 
 describe('the refusal of a body that can not be read', () => {
   test('answers its request, after the answer of the one before', async () => {
-    const { connection, begun } = await held()
+    const { connection, begun } = await serveHeld()
     connection.send(get('/first') + upload('/second') + brokenChunk)
     const first = await begun('/first')
     await begun('/second')
@@ -115,8 +115,8 @@ describe('the refusal of a body that can not be read', () => {
     expect(answersIn(await connection.closed)).toEqual(['200 /first', '400 {'])
   })
 
-  test('does not come where its request is answered already', async () => {
-    const { connection, begun } = await held()
+  test('is not sent if its request has been answered', async () => {
+    const { connection, begun } = await serveHeld()
     connection.send(upload('/first'))
     const first = await begun('/first')
     first.end('/first')
@@ -126,8 +126,8 @@ describe('the refusal of a body that can not be read', () => {
     expect(answersIn(await connection.closed)).toEqual(['200 /first'])
   })
 
-  test('does not come where an answer of its request has begun, which comes whole', async () => {
-    const { connection, begun } = await held()
+  test('is not sent if the answer to its request has begun, which is completed', async () => {
+    const { connection, begun } = await serveHeld()
     connection.send(upload('/first'))
     const first = await begun('/first')
     first.write('/first')
@@ -135,14 +135,14 @@ describe('the refusal of a body that can not be read', () => {
     connection.send(brokenChunk)
     await seen()
     first.end(' to its end')
-    const came = await connection.closed
-    expect(came).toContain(' to its end')
-    expect(answersIn(came)).toEqual(['200 /first'])
+    const received = await connection.closed
+    expect(received).toContain(' to its end')
+    expect(answersIn(received)).toEqual(['200 /first'])
   })
 })
 
-test('a request that does not come whole in time is refused after the answer of the one before', async () => {
-  const { connection, begun } = await held({ headersSeconds: 0.5, requestSeconds: 0.5 })
+test('a request that is incomplete at its timeout is refused after the answer to the one before', async () => {
+  const { connection, begun } = await serveHeld({ headersSeconds: 0.5, requestSeconds: 0.5 })
   connection.send(get('/first') + 'GET /second HTTP/1.1\r\nHost:')
   const first = await begun('/first')
   await wait(1_000)

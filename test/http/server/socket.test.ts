@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close())
 
-/** Of a connection, or of one request alone. */
+/** Headers of a connection, or of one request only. */
 const ofConnection = new Set([
   'connection',
   'keep-alive',
@@ -27,7 +27,7 @@ const ofConnection = new Set([
   'x-request-id',
 ])
 
-async function told(response: Response): Promise<unknown> {
+async function partsOf(response: Response): Promise<unknown> {
   const headers = [...response.headers].filter(([name]) => !ofConnection.has(name))
   const lowerCased = headers.map(([name, value]) => [name.toLowerCase(), value] as const)
   return { status: response.status, headers: Object.fromEntries(lowerCased), body: await response.text() }
@@ -49,12 +49,12 @@ describe('over a socket', () => {
     ['GET', '/graphql?query={nothing}'],
     ['PUT', '/graphql'],
   ])('%s %s is answered as by fetch', async (method, path) => {
-    expect(await told(await fetch(server.origin + path, { method }))).toEqual(
-      await told(await gateway.get(path, { method })),
+    expect(await partsOf(await fetch(server.origin + path, { method }))).toEqual(
+      await partsOf(await gateway.get(path, { method })),
     )
   })
 
-  test('a body has its length, which HEAD tells too', async () => {
+  test('a response has the length of its body, also for HEAD', async () => {
     const whole = await fetch(`${server.origin}/universe`)
     const bytes = Buffer.byteLength(await whole.text())
     expect(whole.headers.get('content-length')).toBe(String(bytes))

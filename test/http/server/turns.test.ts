@@ -14,7 +14,7 @@ import { serverOf, type TestServer } from '../../support/server.ts'
 import { timePasses } from '../../support/time-passes.ts'
 
 const { iterationMilliseconds } = connectionLimits
-/** Each piece of work takes a millisecond: one iteration has time for so many of them, and the one that it ends with. */
+/** Number of tasks of one millisecond in one iteration of the event loop, including the task that exceeds its time. */
 const maxOfIteration = iterationMilliseconds + 1
 const clients = 60
 const behind = 3
@@ -29,7 +29,7 @@ function work(): void {
   while (performance.now() < until);
 }
 
-/** Counts events by the iteration of the event loop in which they come. */
+/** Counts events by the iteration of the event loop in which they occur. */
 function countByIteration(): { count: () => void; readonly most: number; end: () => void } {
   let [ofIteration, most, isOver] = [0, 0, false]
   void (async () => {
@@ -53,7 +53,7 @@ afterEach(async () => {
   await server?.close()
 })
 
-/** A gateway whose `/shared` is answered to all requests at the same moment. */
+/** Starts a gateway whose responses to all requests for `/shared` are ready at the same moment. */
 async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Promise<Deferred> {
   const shared = deferred()
   const listener = nodeAdapter({
@@ -74,7 +74,7 @@ async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Pr
   return shared
 }
 
-/** Waits until so many requests run. */
+/** Waits until this many requests run. */
 async function areRunning(requests: number): Promise<void> {
   await expect.poll(() => server?.running(), { timeout: 20_000 }).toBe(requests)
 }
@@ -91,7 +91,7 @@ async function send(paths: readonly string[]): Promise<void> {
 }
 
 describe('requests whose responses are ready at the same moment', () => {
-  test('let the event loop go on between the requests that were pipelined behind them, which stay in order', async () => {
+  test('yield to the event loop between the requests that were pipelined behind them, which stay in order', async () => {
     const ofClient = new Map<unknown, string[]>()
     const shared = await gateway(({ request }) => {
       const { socket } = request as unknown as { socket: unknown }
@@ -108,7 +108,7 @@ describe('requests whose responses are ready at the same moment', () => {
     expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
   })
 
-  test('count what follows the start of each, too', async () => {
+  test('count the work after the start of each, too', async () => {
     const shared = await gateway(async () => {
       for (let hop = 0; hop < 5; hop++) await Promise.resolve()
       counted.count()
@@ -121,7 +121,7 @@ describe('requests whose responses are ready at the same moment', () => {
     expect(counted.most).toBeLessThanOrEqual(maxOfIteration)
   })
 
-  test('let the event loop go on while they are sent', async () => {
+  test('yield to the event loop while they are sent', async () => {
     const shared = await gateway(
       () => empty,
       () => {
@@ -136,7 +136,7 @@ describe('requests whose responses are ready at the same moment', () => {
   })
 })
 
-test('requests that waited for the same commit let the event loop go on between them', async () => {
+test('requests that waited for the same commit yield to the event loop between them', async () => {
   const versions = new DataVersions()
   versions.listening(true)
   versions.committed({ version: '1.5', newestTs: null })
@@ -165,7 +165,7 @@ describe('turns', () => {
     expect(taken).toEqual(['a1', 'b1', 'a2', 'b2', 'a3'])
   })
 
-  test('are free again in the next iteration, and not before those that wait', async () => {
+  test('are available again in the next iteration, after the requests that wait', async () => {
     const turns = new Turns(1)
     expect(turns.isFree()).toBe(true)
     work()

@@ -34,13 +34,13 @@ describe('a Host', () => {
     },
   )
 
-  test('that is longer than a name can be is a bad request', async () => {
+  test('that is longer than the limit of host names is a bad request', async () => {
     const host = (length: number): string => `Host: ${'a.'.repeat(length / 2)}:12345`
     expect(await answerTo('GET /strategies HTTP/1.1', host(254))).toMatch(/^HTTP\/1\.1 400 .*no host/s)
     expect(await answerTo('GET /strategies HTTP/1.1', host(252))).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  test.each(['', 'localhost', '[::1]:4000', '127.0.0.1:80'])('that is "%s" is a good one', async (host) => {
+  test.each(['', 'localhost', '[::1]:4000', '127.0.0.1:80'])('that is "%s" is valid', async (host) => {
     for (const target of [query, '/strategies']) {
       expect(await answerTo(`GET ${target} HTTP/1.1`, `Host: ${host}`)).toMatch(/^HTTP\/1\.1 200 /)
     }
@@ -53,21 +53,21 @@ test.each([query, '/strategies'])('two hosts close the connection: %s', async (t
   expect(await connection.closed).toMatch(/^HTTP\/1\.1 400 .*^connection: close\r$.*more than one header Host/ims)
 })
 
-describe('no host', () => {
+describe('a missing Host', () => {
   test.each([query, '/strategies', '/health'])('closes the connection: %s', async (target) => {
     const connection = await rawConnection(server.port)
     connection.send(`GET ${target} HTTP/1.1\r\n\r\n`)
-    const came = await connection.closed
-    expect(came).toMatch(/^HTTP\/1\.1 400 .*^connection: close\r$.*There is no header Host/ims)
-    expect(came).toMatch(/^x-request-id: /im)
+    const received = await connection.closed
+    expect(received).toMatch(/^HTTP\/1\.1 400 .*^connection: close\r$.*There is no header Host/ims)
+    expect(received).toMatch(/^x-request-id: /im)
   })
 
-  test('is none that HTTP/1.0 needs', async () => {
+  test('is valid in HTTP/1.0', async () => {
     expect(await answerTo('GET /strategies HTTP/1.0')).toMatch(/^HTTP\/1\.1 200 /)
   })
 })
 
-describe('what RFC 9112 forbids is refused:', () => {
+describe('messages that RFC 9112 forbids are refused:', () => {
   const post = 'POST /graphql HTTP/1.1\r\nHost: x\r\n'
   test.each([
     ['two hosts', 'GET /strategies HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n', 400],
@@ -99,7 +99,7 @@ describe('what RFC 9112 forbids is refused:', () => {
   })
 })
 
-test('a query by POST is answered whatever tag its sender has', async () => {
+test('a query by POST is answered for any If-None-Match', async () => {
   const headers = { 'content-type': 'application/json', 'if-none-match': '*' }
   const response = await gateway.get('/graphql', { method: 'POST', body: '{"query":"{__typename}"}', headers })
   expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
@@ -111,21 +111,26 @@ test.each(['PUT', 'DELETE', 'TRACE', 'PROPFIND'])('%s is a method of no path', a
   }
 })
 
-describe('a request for a tunnel', () => {
+describe('CONNECT', () => {
   test.each(['x:443', '/strategies', '/graphql'])('is refused, and closes the connection: %s', async (target) => {
     const connection = await rawConnection(server.port)
     connection.send(`CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\nGET /strategies HTTP/1.1\r\nHost: x\r\n\r\n`)
-    const came = await connection.closed
-    expect(came).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, HEAD, OPTIONS\r$.*^connection: close\r$/ims)
-    expect(came.slice(1)).not.toContain('HTTP/1.1 ')
+    const received = await connection.closed
+    expect(received).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, HEAD, OPTIONS\r$.*^connection: close\r$/ims)
+    expect(received.slice(1)).not.toContain('HTTP/1.1 ')
   })
 
   test('is refused after the answers to the requests before it', async () => {
     const connection = await rawConnection(server.port)
     const before = '/strategies /vault/0x1/snapshot /universe'.split(' ')
     connection.send([...before.map((path) => `GET ${path}`), 'CONNECT x:443'].map(hosted).join(''))
-    const came = await connection.closed
-    expect(Array.from(came.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '400', '200', '405'])
+    const received = await connection.closed
+    expect(Array.from(received.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual([
+      '200',
+      '400',
+      '200',
+      '405',
+    ])
   })
 })
 
@@ -140,7 +145,7 @@ describe('a method that Node does not know', () => {
     expect(refused).toContain(`"detail":"${method} is not allowed, only GET, HEAD, OPTIONS"`)
   })
 
-  test('is refused in GraphQL where that is asked, and after another request too', async () => {
+  test('is refused as a GraphQL error for /graphql, and after another request too', async () => {
     const refused = await answerTo(`FOO ${query} HTTP/1.1`, 'Host: x')
     expect(refused).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, POST, OPTIONS\r$.*"code":"METHOD_NOT_ALLOWED"/ms)
     const connection = await rawConnection(server.port)
@@ -150,7 +155,7 @@ describe('a method that Node does not know', () => {
     expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 .*HTTP\/1\.1 405 /s)
   })
 
-  test('is refused with its path where that is not there', async () => {
+  test('is refused with 404 for an unknown path', async () => {
     expect(await answerTo('FOO /nowhere HTTP/1.1', 'Host: x')).toMatch(/^HTTP\/1\.1 404 .*path-not-found/s)
   })
 
@@ -188,11 +193,11 @@ test.each(['http:///strategies', 'x:/strategies', 'x'])('%s leads nowhere', asyn
   expect(await answerTo(`GET ${target} HTTP/1.1`, 'Host: x')).toMatch(/^HTTP\/1\.1 40[04] /)
 })
 
-test('an expectation that nobody knows is none', async () => {
+test('an unknown expectation is ignored', async () => {
   expect(await answerTo('GET /strategies HTTP/1.1', 'Host: x', 'Expect: the best')).toMatch(/^HTTP\/1\.1 200 .*\[\]$/s)
 })
 
-test('an upgrade is not made, and ends the connection', async () => {
+test('an upgrade is ignored, and the connection is closed', async () => {
   const connection = await rawConnection(server.port)
   connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
   expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 .*^connection: close\r$.*\[\]$/ims)
@@ -200,21 +205,21 @@ test('an upgrade is not made, and ends the connection', async () => {
 
 describe('a GraphQL request', () => {
   test.each(['variables', 'extensions'])('whose %s are not JSON is a bad one', async (name) => {
-    const asked = [
+    const parameters = [
       await gateway.get(`${query}&${name}={"a`),
       await gateway.get('/graphql', {
         method: 'POST',
         body: new URLSearchParams({ query: '{__typename}', [name]: '{"a' }),
       }),
     ]
-    for (const response of asked) {
+    for (const response of parameters) {
       expect(response.status).toBe(400)
       expect((await errorOf(response)).extensions).toMatchObject({ code: 'BAD_REQUEST' })
     }
     expect(gateway.reported).toEqual([])
   })
 
-  test.each(['multipart/form-data', 'multipart/form-data; boundary=x'])('is none as %s', async (type) => {
+  test.each(['multipart/form-data', 'multipart/form-data; boundary=x'])('is refused as %s', async (type) => {
     const response = await gateway.get('/graphql', { method: 'POST', body: '--x--', headers: { 'content-type': type } })
     expect(response.status).toBe(415)
     expect((await errorOf(response)).extensions).toEqual({ code: 'UNSUPPORTED_MEDIA_TYPE' })
@@ -231,13 +236,13 @@ describe('a GraphQL request', () => {
     expect((await errorOf(response)).extensions).toEqual({ code: 'UNSUPPORTED_MEDIA_TYPE' })
   })
 
-  test('is answered where its content coding is named as none', async () => {
+  test('is answered with the content coding identity', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': ' Identity ' }
     const response = await gateway.get('/graphql', { method: 'POST', body: '{"query":"{__typename}"}', headers })
     expect(await response.json()).toMatchObject({ data: { __typename: 'Query' } })
   })
 
-  test.each(['GET', 'POST'])('by %s that accepts no answer there is is told so', async (method) => {
+  test.each(['GET', 'POST'])('by %s that accepts no available media type is 406', async (method) => {
     const post = {
       body: '{"query":"{__typename}"}',
       headers: { accept: 'image/png', 'content-type': 'application/json' },

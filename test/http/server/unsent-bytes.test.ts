@@ -9,9 +9,9 @@ import { rawConnection, type RawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 
 const megabyte = 1024 * 1024
-/** More than the kernel takes of an answer for a client that reads nothing. */
+/** More bytes than the kernel buffers for a client that reads nothing. */
 const answerBytes = 16 * megabyte
-/** The same with the response around it. */
+/** The same with the head of the response. */
 const heldBytes = answerBytes + unsentResponseBytes
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
@@ -22,7 +22,7 @@ afterEach(async () => {
   await server?.close()
 })
 
-/** A client that asks and reads nothing of its answer. */
+/** Opens a connection that sends a request and does not read the response. */
 async function unreading(port: number, localAddress?: string): Promise<RawConnection> {
   const connection = await rawConnection(port, localAddress)
   connection.socket.pause()
@@ -46,8 +46,8 @@ async function serving(unsent: UnsentBytes, bodyOf: () => Buffer): Promise<{ por
   return { port: server.port, sockets }
 }
 
-describe('answers that clients do not read', () => {
-  test('are bound in all: the connection that holds the most is cut', async () => {
+describe('responses that clients do not read', () => {
+  test('are limited in total: the connection that holds the most bytes is closed', async () => {
     const unsent = new UnsentBytes(4 * heldBytes)
     let bytes = answerBytes
     const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
@@ -61,7 +61,7 @@ describe('answers that clients do not read', () => {
     expect(unsent.bytes).toBe(4 * heldBytes)
   })
 
-  test('are those of the sender that holds the most, also where one of another sender is larger', async () => {
+  test('are closed first for the sender that holds the most bytes, even if another sender has a larger one', async () => {
     const unsent = new UnsentBytes(5 * heldBytes)
     let bytes = answerBytes
     const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
@@ -77,7 +77,7 @@ describe('answers that clients do not read', () => {
     await expect.poll(() => unsent.bytes).toBe(3 * heldBytes)
   })
 
-  test('count once where they are the same bytes', async () => {
+  test('count once if they share the same bytes', async () => {
     const unsent = new UnsentBytes(2 * answerBytes)
     const body = Buffer.alloc(answerBytes)
     const { port, sockets } = await serving(unsent, () => body)
@@ -88,7 +88,7 @@ describe('answers that clients do not read', () => {
     await expect.poll(() => unsent.bytes).toBe(0)
   })
 
-  test('count by their number too, those without a body as well', async () => {
+  test('also count by their number, including those without a body', async () => {
     let cut = 0
     const write = createResponseWriter(new UnsentBytes(answerBytes + 40 * unsentResponseBytes))
     const body = Buffer.alloc(answerBytes)
@@ -103,7 +103,7 @@ describe('answers that clients do not read', () => {
     await expect.poll(() => cut).toBe(2)
   })
 
-  test('are no more than the bound in a gateway', async () => {
+  test('do not exceed the limit in a gateway', async () => {
     let cut = 0
     const write = createResponseWriter()
     server = await serverOf({
@@ -118,7 +118,7 @@ describe('answers that clients do not read', () => {
   })
 })
 
-test('a client that does not read an answer whole in the time that its bytes have is cut', async () => {
+test('a client that does not read a response within the time limit of its length is disconnected', async () => {
   const clock = { now: 1_000, looks: 0 }
   const now = (): number => {
     clock.looks++
@@ -156,7 +156,7 @@ test('a client that does not read an answer whole in the time that its bytes hav
   expect(clock.looks).toBe(looks)
 })
 
-test('a client that takes nothing off an answer is cut in the time in which nothing may stand still', async () => {
+test('a client that reads nothing of a response is disconnected at the idle timeout', async () => {
   const silentSeconds = 3
   const write = createResponseWriter()
   let timeouts: MockInstance<Socket['setTimeout']> | undefined

@@ -8,7 +8,7 @@ const connections = (count: number, address: string): Socket[] =>
   Array.from({ length: count }, () => connection(address))
 const areClosed = (all: readonly Socket[]): boolean[] => all.map(({ destroyed }) => destroyed)
 
-test('one more of an address replaces the oldest of it', () => {
+test('a connection over the limit of its address replaces the oldest one of that address', () => {
   const waiting = new WaitingConnections({ ofSender: 2 })
   const [busy, other] = [connections(3, '10.0.0.1'), connections(2, '10.0.0.2')]
   for (const socket of [...busy, ...other]) waiting.add(socket)
@@ -19,7 +19,7 @@ test('one more of an address replaces the oldest of it', () => {
   expect(waiting.size).toBe(4)
 })
 
-test('one more in all replaces the oldest of the address with the most', () => {
+test('a connection over the total limit replaces the oldest one of the address with the most', () => {
   const waiting = new WaitingConnections({ inAll: 4 })
   const [busy, other] = [connections(4, '10.0.0.1'), connections(2, '10.0.0.2')]
   for (const socket of [...busy, ...other]) waiting.add(socket)
@@ -29,13 +29,13 @@ test('one more in all replaces the oldest of the address with the most', () => {
   ])
 })
 
-test('what too many bytes wait with is closed, the oldest of the address with the most first', () => {
+test('connections with too many waiting bytes are closed, the oldest of the address with the most first', () => {
   const waiting = new WaitingConnections({ bytes: 100 })
   const [busy, other] = [connections(3, '10.0.0.1'), connections(1, '10.0.0.2')]
   for (const socket of busy) waiting.add(socket, 30)
   for (const socket of other) waiting.add(socket, 60)
   expect([areClosed(busy), areClosed(other)]).toEqual([[true, true, false], [false]])
-  // Bytes of those that were taken or deleted don't count any more.
+  // Bytes of connections that were taken or deleted no longer count.
   waiting.delete(other[0] as Socket)
   expect(waiting.take()).toEqual([busy[2]])
   const next = connection('10.0.0.1')
@@ -43,7 +43,7 @@ test('what too many bytes wait with is closed, the oldest of the address with th
   expect([waiting.size, next.destroyed]).toEqual([1, false])
 })
 
-test('addresses take turns: one with few connections has all of them at once', () => {
+test('addresses take turns: one with few connections does not wait for those of another', () => {
   const waiting = new WaitingConnections()
   const [many, few] = [connections(20, '10.0.0.1'), connections(3, '10.0.0.2')]
   for (const socket of [...many, ...few]) waiting.add(socket)
