@@ -17,7 +17,7 @@ const recorded = 60
 
 let gateway: TestGateway
 
-/** Each hour a mark; a deposit at the tenth hour and a withdrawal at the twentieth, neither of which earns. */
+/** A mark at each hour; a deposit at the tenth hour and a withdrawal at the twentieth, neither of which is earnings. */
 beforeAll(async () => {
   const database = await emptyDatabase()
   let valueMicros = 100_000_000n
@@ -73,14 +73,14 @@ describe('changeUsd', () => {
     expect(sum.isZero()).toBe(false)
   })
 
-  test('is null on the first point, and there alone', async () => {
+  test('is null on the first point only', async () => {
     const nulls = (await equity()).map(({ changeUsd }) => changeUsd === null)
     expect(nulls).toEqual([true, ...Array.from({ length: recorded - 1 }, () => false)])
     const [first] = await equity(`(since: ${String(midnight + 40 * hour)})`)
     expect(first?.changeUsd).toBeNull()
   })
 
-  test('of a deposit or withdrawal is what the vault was found to have earned, and not the flow', async () => {
+  test('of a deposit or withdrawal is the earnings of the vault without the flow', async () => {
     const points = await equity()
     for (const flow of [10, 20]) {
       const change = points[flow]?.changeUsd ?? new Decimal(NaN)
@@ -91,13 +91,13 @@ describe('changeUsd', () => {
 })
 
 describe('equity', () => {
-  test('is oldest first, from since on and up to until', async () => {
+  test('is oldest first, since is inclusive and until exclusive', async () => {
     const [from, to] = [midnight + 5 * hour, midnight + 9 * hour]
     const span = await equity(`(since: ${String(from)}, until: ${String(to)})`)
     expect(times(span)).toEqual([from, from + hour, from + 2 * hour, from + 3 * hour])
   })
 
-  test('has as many points as asked for, its ends among them', async () => {
+  test('has the requested number of points, including both ends', async () => {
     const all = times(await equity())
     expect(all).toHaveLength(recorded)
     const some = times(await equity('(points: 12)'))
@@ -106,11 +106,11 @@ describe('equity', () => {
     expect(some.every((ts) => all.includes(ts))).toBe(true)
   })
 
-  test('is empty for a vault without any', async () => {
+  test('is empty for a vault without points', async () => {
     expect(await equity('', vaultB)).toEqual([])
   })
 
-  test('can be asked for several times at once', async () => {
+  test('can be requested several times in one query', async () => {
     const source = `{ vault(address: "${vaultA}") {
       few: equity(points: 2) { ts } early: equity(until: ${String(midnight + hour)}) { ts } } }`
     const { vault } = await gateway.query<{ vault: { few: unknown[]; early: unknown[] } }>(source)

@@ -92,7 +92,7 @@ describe('the ledger', () => {
     expect(events.totalCount).toBe(expected.length)
   })
 
-  test.each([1, 4, 24, 25, 26])('gives each row once on pages of %i', async (first) => {
+  test.each([1, 4, 24, 25, 26])('has each row once on pages of %i', async (first) => {
     const counts: number[] = []
     const pages = await connectionPages(async (after) => {
       const page = await ask({ first, after })
@@ -104,7 +104,7 @@ describe('the ledger', () => {
     expect(pages.map((page) => page.pageInfo.hasPreviousPage)).toEqual(pages.map((_, index) => index > 0))
   })
 
-  test('gives each row of a type once on pages', async () => {
+  test('has each row of a type once on pages', async () => {
     const pages = await connectionPages((after) => ask({ type: ['FEE'], first: 2, after }))
     expect(pages.map(({ nodes }) => nodes.map(({ block }) => block - midnight))).toEqual([[20, 15], [10, 5], [0]])
   })

@@ -8,9 +8,9 @@ interface Page {
   readonly pageInfo: { readonly endCursor: string | null; readonly startCursor: string | null }
 }
 
-test('pages of vaults have each vault once, also where the last one that was looked at is one too many', async () => {
+test('pages of vaults have each vault once, even if the last vault that was looked up is beyond the page', async () => {
   const database = await emptyDatabase()
-  // So many vaults that a list by venue looks at a few of each strategy at a time: at fifteen.
+  // Enough vaults that a list by venue looks up vaults of each strategy in batches, here of fifteen.
   const strategies = Array.from({ length: 200 }, (_, at) => `s${at}`)
   const vaults = strategies.flatMap((id, of) =>
     Array.from({ length: 16 }, (_, at) => ({

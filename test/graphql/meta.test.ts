@@ -19,13 +19,13 @@ beforeAll(async () => {
   await apply(database, [], named('/srv/b/feed.ndjson'))
   const block = { number: 5_000_000_000, hash: `0x${'ab'.repeat(32)}`, timestamp: midnight + 20 }
   await saveReadUntil(database, '/srv/b/feed.ndjson', 1, { readUntil: midnight + 20, block })
-  // It is at another line than the one that was read to.
+  // Its line differs from the one that was read last.
   await saveReadUntil(database, '/srv/a/feed.ndjson', 2, { readUntil: midnight + 20, block: null })
 })
 beforeEach(() => void database.takeStatements())
 
 describe('_meta', () => {
-  test('tells what is known of the data, and how far each feed is, without its folder', async () => {
+  test('has the state of the data, and the position of each feed without its folder', async () => {
     const versions = new DataVersions()
     versions.listening(true)
     versions.committed({ version: '3.5', newestTs: midnight + 9 })
@@ -59,14 +59,14 @@ describe('_meta', () => {
     expect(database.takeStatements()).toEqual(['feed_states'])
   })
 
-  test('claims no version while none is known, and reads no feeds where none are asked for', async () => {
+  test('has no version while none is known, and reads no feeds unless they are selected', async () => {
     const gateway = gatewayOn(database)
     const none = { version: null, newestFactAt: null, ageSeconds: null }
     expect(await gateway.query('{ _meta { version newestFactAt ageSeconds } }')).toEqual({ _meta: none })
     expect(database.takeStatements()).toEqual([])
   })
 
-  test('is made anew each time, also beside what is kept', async () => {
+  test('is produced for each request, also beside cached responses', async () => {
     const cache = createResponseCache(1024 * 1024)
     const versions = new DataVersions()
     cache.listening(true)

@@ -50,7 +50,7 @@ const nodes = (ids: readonly string[], selection = fields): Promise<{ nodes: (Id
   gateway.query(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, { ids })
 
 describe('an id', () => {
-  /** All objects that have one, as lists give them. */
+  /** All objects with an id, as lists return them. */
   const everything = `{
     strategies { __typename id name }
     vaults { nodes { __typename id address valueUsd
@@ -87,7 +87,7 @@ describe('an id', () => {
     )
   })
 
-  test('tells two positions apart that their vaults give the same identifier', async () => {
+  test('distinguishes positions of two vaults with the same identifier', async () => {
     const found = await nodes([positionGlobalId(a, '1'), positionGlobalId(b, '1')])
     expect(found.nodes).toMatchObject([
       { positionId: '1', range: { current: 100 } },
@@ -95,24 +95,24 @@ describe('an id', () => {
     ])
   })
 
-  test('may have its address in any case that addresses may be in', async () => {
+  test('may have its address in any valid case', async () => {
     const found = await nodes([vaultA, positionGlobalId(`0x${vaultA.slice(2).toUpperCase()}`, '1')])
     expect(found.nodes.map((node) => node?.id)).toEqual([a, positionGlobalId(a, '1')])
   })
 })
 
 describe('nodes', () => {
-  test('are in the order of their ids, each as often as it is asked for', async () => {
+  test('are in the order of the requested ids, repeated for repeated ids', async () => {
     const ids = ['one', a, 'unknown', 'one', positionGlobalId(a, '1'), a]
     const found = await nodes(ids, 'id')
     expect(found.nodes.map((node) => node?.id ?? null)).toEqual(ids.map((id) => (id === 'unknown' ? null : id)))
   })
 
-  test('are none for none', async () => {
+  test('are empty without ids', async () => {
     expect(await nodes([])).toEqual({ nodes: [] })
   })
 
-  test('are bounded', async () => {
+  test('are limited', async () => {
     expect((await nodes(Array.from({ length: maxIds }, () => 'one'))).nodes).toHaveLength(maxIds)
     const ids = Array.from({ length: maxIds + 1 }, () => 'one')
     const error = await errorOf(await gateway.post('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids }))
@@ -122,7 +122,7 @@ describe('nodes', () => {
   })
 })
 
-describe('null stands for', () => {
+describe('null is returned for', () => {
   test.each([
     ['a vault that is not known', `0x${'9'.repeat(40)}`],
     ['a strategy that is not known', 'none'],

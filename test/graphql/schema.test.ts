@@ -51,7 +51,7 @@ const enumValues = types
   )
 const members: Member[] = [...fields, ...args, ...inputFields]
 
-/** Coordinates of what does not hold; the test shows them all. */
+/** Returns the coordinates of members that violate a rule, so that a failed test shows all of them. */
 function offenders<Item extends { at: string }>(items: readonly Item[], holds: (item: Item) => boolean): string[] {
   expect(items.length).toBeGreaterThan(0)
   return items.filter((item) => !holds(item)).map(({ at }) => at)
@@ -98,7 +98,7 @@ describe('the description', () => {
       'Strategy.liveApr',
       'Strategy.sigma',
     ])
-    // Return and drawdown are of their whole window.
+    // Return and drawdown refer to their whole window.
     const ofWindow = ['Performance.maxDrawdown', 'Performance.timeWeightedReturn']
     const unit = (at: string): string => (ofWindow.includes(at) ? 'fraction (0.12 is 12 %)' : 'annualised fraction')
     expect(offenders(returns, ({ at, description }) => description.includes(unit(at)))).toEqual([])
@@ -116,12 +116,12 @@ describe('the description', () => {
 const timeWeighted = 'timeWeightedReturn'
 
 describe('the schema', () => {
-  test('is only read', () => {
+  test('is read-only', () => {
     expect(schema.getMutationType()).toBeUndefined()
     expect([schema.getQueryType()?.name, schema.getSubscriptionType()?.name]).toEqual(['Query', 'Subscription'])
   })
 
-  test('has no Int for a time or a block, which 32 bits do not hold', () => {
+  test('has no Int for a time or a block, which may exceed 32 bits', () => {
     const times = members.filter(
       ({ name }) => /^ts$|at$|since|until|time/i.test(name) && !['format', timeWeighted].includes(name),
     )
@@ -151,7 +151,7 @@ describe('the schema', () => {
     expect(offenders(named, ({ name }) => name === timeWeighted || !ofModel.test(name))).toEqual([])
   })
 
-  test('gives of the universe what the screen let pass, and no more', () => {
+  test('has only the assets and pairs of the universe that passed the screen', () => {
     const namesOf = (type: string): string[] =>
       fields.filter(({ at }) => at.startsWith(`${type}.`)).map(({ name }) => name)
     expect(namesOf('Universe')).toEqual(['assets', 'pairs', 'screenedAt'])
@@ -159,7 +159,7 @@ describe('the schema', () => {
     expect(namesOf('UniversePair')).toEqual(['a', 'b', 'emissions', 'tvlUsd', 'venues'])
   })
 
-  test('has the type Node for all that can be fetched again, and for nothing else', () => {
+  test('has the interface Node for exactly the objects that can be fetched by id', () => {
     const node = schema.getType('Node')
     const implementing = isInterfaceType(node) ? schema.getPossibleTypes(node).map(({ name }) => name) : []
     expect(implementing).toEqual(['LedgerRow', 'Position', 'Strategy', 'Vault'])

@@ -35,11 +35,11 @@ describe('the catalogue', () => {
     expect(strategies).toEqual([entry('seasoned'), entry('fresh')])
   })
 
-  test('has realised figures, or null before there are any', async () => {
+  test('has realised liveApr and sigma, or null before there are any', async () => {
     const { strategies } = await gateway.query<{ strategies: unknown[] }>('{ strategies { id liveApr sigma } }')
-    const figure = expect.any(Number) as unknown
+    const anyNumber = expect.any(Number) as unknown
     expect(strategies).toEqual([
-      { id: 'seasoned', liveApr: figure, sigma: figure },
+      { id: 'seasoned', liveApr: anyNumber, sigma: anyNumber },
       { id: 'fresh', liveApr: null, sigma: null },
     ])
   })
@@ -56,17 +56,17 @@ describe('the catalogue', () => {
     ])
   })
 
-  test('gives a strategy by its id', async () => {
+  test('returns a strategy by its id', async () => {
     const { strategy } = await gateway.query<{ strategy: unknown }>('{ strategy(id: "fresh") { id name } }')
     expect(strategy).toEqual({ id: 'fresh', name: 'The fresh' })
   })
 
-  test.each(['', 'none', 'FRESH'])('gives null for an unknown id: "%s"', async (id) => {
+  test.each(['', 'none', 'FRESH'])('returns null for an unknown id: "%s"', async (id) => {
     const query = 'query ($id: ID!) { strategy(id: $id) { id } }'
     expect(await gateway.query(query, { id })).toEqual({ strategy: null })
   })
 
-  test.each([['\0'], [null], [{}]])('refuses an id that can be none by name: %j', async (id) => {
+  test.each([['\0'], [null], [{}]])('refuses an invalid id, and names the argument: %j', async (id) => {
     const error = await errorOf(await gateway.post('query ($id: ID!) { strategy(id: $id) { id } }', { id }))
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'id' })
     expect(gateway.reported).toEqual([])
@@ -100,7 +100,7 @@ describe('the vaults of strategies', () => {
 
   const listed = ({ vaults }: Strategy): string[] => vaults.nodes.map(({ address }) => address)
 
-  test('are each strategy its own, and counted', async () => {
+  test('belong to their strategy, and are counted', async () => {
     const { strategies } = await ask()
     expect(strategies.map((strategy) => [strategy.id, listed(strategy), strategy.vaults.totalCount])).toEqual([
       ['one', addressesOf('one'), 4],
@@ -117,7 +117,7 @@ describe('the vaults of strategies', () => {
     expect(none.strategies.map(listed)).toEqual([[], addressesOf('two'), []])
   })
 
-  test.each([1, 3, 4])('are each given once on pages of %i', async (first) => {
+  test.each([1, 3, 4])('are each on one page of %i', async (first) => {
     for (const id of ['one', 'two']) {
       const pages = await connectionPages(async (after) => (await ask({ id, first, after })).strategy.vaults)
       expect(pages.flatMap(({ nodes }) => nodes.map(({ address }) => address))).toEqual(addressesOf(id))
@@ -125,19 +125,19 @@ describe('the vaults of strategies', () => {
     }
   })
 
-  test('are cut to the page in each', async () => {
+  test('are limited to the page in each', async () => {
     const { strategies } = await ask({ first: 2 })
     expect(strategies.map(listed)).toEqual([addressesOf('one').slice(0, 2), addressesOf('two').slice(0, 2), []])
     expect(strategies.map(({ vaults }) => vaults.pageInfo.hasNextPage)).toEqual([true, true, false])
   })
 
-  test('name the argument that is bad', async () => {
+  test('name the invalid argument in errors', async () => {
     const error = await errorOf(await gateway.post(list, { first: 0 }))
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'first' })
   })
 })
 
-test('the performance of a strategy has complete days alone, also where none is complete yet', async () => {
+test('the performance of a strategy has complete days only, also if none is complete yet', async () => {
   const database = await emptyDatabase()
   const [vault, hour] = [addressOf(1), 3_600]
   await apply(database, [strategy('one', 0), opened(vault, 'one', 0), deposit(vault, 10, '5'), mark(vault, hour, '5')])

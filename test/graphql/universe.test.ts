@@ -38,7 +38,7 @@ test('a text that no asset can have is refused: half a surrogate pair would matc
 })
 
 describe('the universe', () => {
-  test("is what the screen let pass, in the screen's order", async () => {
+  test("has the assets and pairs that passed the screen, in the screen's order", async () => {
     const { universe } = await gateway.query<{ universe: object }>(`{ universe {
       assets { symbol name category venues liquidityUsd } pairs { a b venues tvlUsd emissions } screenedAt } }`)
     expect(universe).toEqual({
@@ -92,7 +92,7 @@ describe('the universe', () => {
   })
 })
 
-test('before the first screen, nothing has passed', async () => {
+test('before the first screen, the universe is empty', async () => {
   const empty = gatewayOn(await emptyDatabase())
   const { universe } = await empty.query<{ universe: unknown }>(
     '{ universe { assets { symbol } pairs { a } screenedAt } }',

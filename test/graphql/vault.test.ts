@@ -31,7 +31,7 @@ async function vault<Data>(address: string, selection: string): Promise<Data> {
 }
 
 describe('a vault', () => {
-  test('says what its facts said', async () => {
+  test('has the values of its facts', async () => {
     const amounts = 'valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd'
     const answer = await vault(vaultA, `address owner strategyId status ${amounts} suspension { reason } updatedAt`)
     expect(answer).toEqual({
@@ -50,7 +50,7 @@ describe('a vault', () => {
     })
   })
 
-  test("has its positions in the mark's order, in ticks where those were told", async () => {
+  test("has its positions in the mark's order, with ticks if the mark has them", async () => {
     const selection = `positions {
       id positionId pool { a b venue feeTier } range { lower upper current } tickRange: ticks { lower upper current } inRange pendingRewardsUsd }`
     const pool = { a: 'WETH', b: 'USDC', venue: 'uniswap-v3', feeTier: 500 }
@@ -86,11 +86,11 @@ describe('a vault', () => {
     })
   })
 
-  test.each(Object.entries(vaultThatIs))('that is %s says so in capitals', async (status, address) => {
+  test.each(Object.entries(vaultThatIs))('that is %s has this status in capitals', async (status, address) => {
     expect(await vault(address, 'status')).toEqual({ status: status.toUpperCase() })
   })
 
-  test('that is suspended says why, since when, and that exits remain', async () => {
+  test('that is suspended has the reason, the time, and the note that exits remain open', async () => {
     const { suspension } = await vault<{ suspension: unknown }>(
       vaultThatIs.suspended,
       'suspension { reason since exitsAvailable }',

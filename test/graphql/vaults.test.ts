@@ -71,7 +71,7 @@ describe('where', () => {
     expect(totalCount).toBe(expected.length)
   })
 
-  test('takes an owner in any case', async () => {
+  test('accepts an owner in any case', async () => {
     const { totalCount } = await ask({ where: { owner: [ann.toLowerCase()] } })
     expect(totalCount).toBe(5)
   })
@@ -100,12 +100,12 @@ describe('orderBy', () => {
     },
   )
 
-  test('is the greatest value first unless told', async () => {
+  test('is by descending value by default', async () => {
     const { vaults } = await gateway.query<{ vaults: Vaults }>('{ vaults { nodes { address } } }')
     expect(addresses(vaults.nodes)).toEqual(sorted(({ valueUsd }) => valueUsd, 'DESC'))
   })
 
-  test('is the greatest first unless a direction is told', async () => {
+  test('is descending by default', async () => {
     const { nodes } = await ask({ orderBy: { field: 'NET_USD' } })
     expect(addresses(nodes)).toEqual(sorted(({ netUsd }) => netUsd, 'DESC'))
   })
@@ -142,7 +142,7 @@ describe('pages', () => {
     },
   )
 
-  test('of a filter give what matches, and count all of it on each', async () => {
+  test('of a filter have the matching vaults, and the total count on each page', async () => {
     const where = { owner: [ann] }
     const counts: number[] = []
     const pages = await connectionPages(async (after) => {
@@ -156,7 +156,7 @@ describe('pages', () => {
     expect(counts).toEqual([5, 5, 5])
   })
 
-  test('say where they stand', async () => {
+  test('report whether other pages precede and follow', async () => {
     const [first, second, third, ...more] = await connectionPages((after) => ask({ first: 3, after }))
     expect(more).toEqual([])
     expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false })
@@ -177,7 +177,7 @@ describe('pages', () => {
     expect([startCursor, endCursor]).toEqual([vaults.edges[0]?.cursor, vaults.edges[2]?.cursor])
   })
 
-  test('begin behind no cursor that is longer than they are', async () => {
+  test('start after a cursor of the maximum length, and refuse longer ones', async () => {
     const { pageInfo: info } = await ask({ first: 3 })
     const parts = Buffer.from(info.endCursor ?? '', 'base64url').toString()
     const padded = (length: number): string => Buffer.from(parts.padEnd((length * 3) / 4)).toString('base64url')
@@ -195,7 +195,7 @@ describe('pages', () => {
     expect(totalCount).toBe(0)
   })
 
-  test('go on where they were while a vault before them changes', async () => {
+  test('continue after their cursor while an earlier vault changes', async () => {
     const orderBy = { field: 'UPDATED_AT', direction: 'ASC' }
     const first = await ask({ orderBy, first: 4 })
     const rest = sorted(({ updatedAt }) => updatedAt, 'ASC').slice(4)
@@ -215,13 +215,13 @@ describe('positions', () => {
   const found = async (where: object): Promise<boolean> => addresses((await ask({ where })).nodes).includes(vault)
   const wbtc = { a: 'WBTC', b: 'USDC' }
 
-  test('that a mark shows are those that the vault is found by', async () => {
+  test('of the newest mark are those by which the vault is found', async () => {
     const both = [at({}), { ...at({ a: 'WETH', venue: 'uniswap-v3' }), id: 'q' }]
     await apply(database, [mark(vault, midnight + 100, '150', { positions: both })])
     expect(await found({ pair: wbtc })).toBe(true)
     expect(await found({ pair: { a: 'WETH', b: 'USDC' } })).toBe(true)
     expect(await found({ pair: wbtc, venue: 'aerodrome' })).toBe(true)
-    // No one position is of the pair and at the venue.
+    // No single position has both the pair and the venue.
     expect(await found({ pair: wbtc, venue: 'uniswap-v3' })).toBe(false)
     const [, second] = both
     await apply(database, [mark(vault, midnight + 200, '150', { positions: second === undefined ? [] : [second] })])

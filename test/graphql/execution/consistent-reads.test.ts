@@ -11,7 +11,7 @@ import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { timePasses } from '../../support/time-passes.ts'
 import { apply, deposit, mark, midnight, opened, position, strategy, vaultA, vaultB } from '../../support/world.ts'
 
-/** A mark that tells one number by its value, rewards and range: above 110 the position is out of it. */
+/** Returns a mark with one number as value, rewards and current price: above 110 the position is out of range. */
 function markOf(vault: string, number: number): FactInput {
   const own = { ...position('p', String(number)), pendingRewardsUsd: String(number) }
   const fees = { contributedUsd: '1', withdrawnUsd: '0', taxedUsd: '0', highWaterUsd: String(number) }
@@ -19,7 +19,7 @@ function markOf(vault: string, number: number): FactInput {
 }
 
 interface Gateway extends TestGateway {
-  /** How many answers were made again. */
+  /** Number of operations that were repeated. */
   repeated(): number
 }
 
@@ -38,7 +38,7 @@ beforeEach(async () => {
   database.takeStatements()
 })
 
-test('the snapshot of an operation whose long read failed is one of long reads', async () => {
+test('the snapshot transaction of an operation with a failed long read counts as one with long reads', async () => {
   const versions = ['1', '2']
   const failing = { name: 'failing', text: '', dependsOn: 'all vaults', isLong: true } as const
   const snapshots: (boolean | undefined)[] = []
@@ -62,7 +62,7 @@ test('the snapshot of an operation whose long read failed is one of long reads',
   expect(snapshots).toEqual([true])
 })
 
-test('senders take turns in snapshots, which leave connections for other reads', async () => {
+test('senders take turns in snapshot transactions, which leave connections for other reads', async () => {
   const begun: string[] = []
   const ends: (() => void)[] = []
   let sent = 0
@@ -86,8 +86,8 @@ test('senders take turns in snapshots, which leave connections for other reads',
   const leaving = new Canceller()
   const first = ask('a')
   const left = ask('a', leaving)
-  const asked = [first, left, ask('a'), ask('a'), ask('b'), ask('c')]
-  const outcomes = Promise.allSettled(asked)
+  const requests = [first, left, ask('a'), ask('a'), ask('b'), ask('c')]
+  const outcomes = Promise.allSettled(requests)
   await timePasses(5)
   begun.length = 0
   expect(ends).toHaveLength(2)
@@ -95,7 +95,7 @@ test('senders take turns in snapshots, which leave connections for other reads',
   for (let times = 0; times < 4; times++) await next()
   expect(begun).toEqual(['a', 'b', 'a', 'c', 'a'])
   expect((await outcomes).map(({ status }) => status)).toEqual(
-    asked.map((each) => (each === left ? 'rejected' : 'fulfilled')),
+    requests.map((each) => (each === left ? 'rejected' : 'fulfilled')),
   )
 })
 
@@ -131,7 +131,7 @@ test.each([
   ).toEqual([])
 })
 
-/** A gateway of a database in which these facts are applied right after the first read of a statement. */
+/** Creates a gateway on a database in which these facts are applied directly after the first read of a statement. */
 function between(statement: string, facts: readonly FactInput[]): Gateway {
   let isApplied = false
   let repeats = 0
@@ -147,10 +147,10 @@ function between(statement: string, facts: readonly FactInput[]): Gateway {
   return Object.assign(gateway, { repeated: () => repeats })
 }
 
-const told = `address status valueUsd fees { highWaterUsd } positions { range { current } inRange pendingRewardsUsd }
+const markFields = `address status valueUsd fees { highWaterUsd } positions { range { current } inRange pendingRewardsUsd }
   equity(points: 5) { valueUsd } events(first: 1) { nodes { ts } }`
 
-interface Told {
+interface MarkFields {
   readonly status: string
   readonly valueUsd: number
   readonly fees: { readonly highWaterUsd: number }
@@ -158,8 +158,8 @@ interface Told {
   readonly equity?: readonly { readonly valueUsd: number }[]
 }
 
-/** All that a vault tells of the newest mark's number, each once. */
-function numbersOf({ valueUsd, fees, positions, equity = [] }: Told): number[] {
+/** Returns the distinct numbers of marks in a vault's fields. */
+function numbersOf({ valueUsd, fees, positions, equity = [] }: MarkFields): number[] {
   const [own] = positions
   const newest = equity.at(-1)
   return [
@@ -175,40 +175,40 @@ function numbersOf({ valueUsd, fees, positions, equity = [] }: Told): number[] {
 
 const both = [markOf(vaultA, 120), markOf(vaultB, 120)]
 
-describe('an answer between whose statements facts are committed', () => {
+describe('a response between whose statements facts are committed', () => {
   test('is of one moment over REST', async () => {
     const gateway = between('vaults_by_address', both)
-    const snapshot = (await (await gateway.get(`/vault/${vaultA}/snapshot`)).json()) as Told
+    const snapshot = (await (await gateway.get(`/vault/${vaultA}/snapshot`)).json()) as MarkFields
     expect(numbersOf(snapshot)).toEqual([120])
     expect([snapshot.status, snapshot.positions[0]?.inRange]).toEqual(['attention', false])
     expect(gateway.repeated()).toBe(1)
   })
 
   test.each([
-    ['a vault', 'vaults_by_address', `{ vault(address: "${vaultA}") { ${told} } }`],
-    ['a vault whose points come later', 'equity_candidates', `{ vault(address: "${vaultA}") { ${told} } }`],
+    ['a vault', 'vaults_by_address', `{ vault(address: "${vaultA}") { ${markFields} } }`],
+    ['a vault whose points come later', 'equity_candidates', `{ vault(address: "${vaultA}") { ${markFields} } }`],
     [
       'a vault and its position by their ids',
       'vaults_by_address',
-      `{ nodes(ids: ["${vaultA}", "one", "${vaultA}/position/p"]) { id ... on Vault { ${told} } } }`,
+      `{ nodes(ids: ["${vaultA}", "one", "${vaultA}/position/p"]) { id ... on Vault { ${markFields} } } }`,
     ],
-    ['a list of vaults', 'vault_page', `{ vaults(first: 5) { nodes { ${told} } } }`],
-    ['a list and its length', 'vault_page', `{ vaults(first: 5) { totalCount nodes { ${told} } } }`],
-    ['the vaults of strategies', 'strategies', `{ strategies { id vaults(first: 5) { nodes { ${told} } } } }`],
+    ['a list of vaults', 'vault_page', `{ vaults(first: 5) { nodes { ${markFields} } } }`],
+    ['a list and its length', 'vault_page', `{ vaults(first: 5) { totalCount nodes { ${markFields} } } }`],
+    ['the vaults of strategies', 'strategies', `{ strategies { id vaults(first: 5) { nodes { ${markFields} } } } }`],
     [
       'the vaults of strategies whose list comes first',
       'vault_page',
-      `{ strategies { id vaults(first: 5) { nodes { ${told} } } } }`,
+      `{ strategies { id vaults(first: 5) { nodes { ${markFields} } } } }`,
     ],
     [
       'the same under aliases',
       'vaults_by_address',
-      `{ a: vault(address: "${vaultA}") { ${told} }
-      b: vault(address: "${vaultB}") { ${told} } vaults(first: 5) { nodes { ${told} } } }`,
+      `{ a: vault(address: "${vaultA}") { ${markFields} }
+      b: vault(address: "${vaultB}") { ${markFields} } vaults(first: 5) { nodes { ${markFields} } } }`,
     ],
   ])('is of one moment in GraphQL: %s', async (_, statement, query) => {
     const gateway = between(statement, both)
-    // The second time it doesn't pass through Yoga.
+    // The second request does not pass through Yoga.
     for (const _ of [1, 2]) {
       const vaults = vaultsIn(await gateway.query(query))
       expect(vaults.length).toBeGreaterThan(0)
@@ -217,15 +217,15 @@ describe('an answer between whose statements facts are committed', () => {
     expect(vaultsIn(await gateway.query(query)).flatMap(numbersOf)).toContain(120)
   })
 
-  test('is of one moment where it tells nothing of the feeds, since there are none', async () => {
+  test('is of one moment in a database without feeds', async () => {
     await database.prisma.feed.deleteMany()
     const gateway = between('nothing', [])
     await gateway.query(`{ _meta { feeds { name } } vault(address: "${vaultA}") { address } }`)
     expect(gateway.repeated()).toBe(0)
   })
 
-  test('has no error that comes of two moments', async () => {
-    // What was read of the vault says that it runs a strategy which the second statement doesn't find.
+  test('has no error from two moments', async () => {
+    // The vault that was read runs a strategy that the second statement does not find.
     let count = 0
     const gateway = gatewayOn(
       readingBy(database, async (read, values, signal, reader) => {
@@ -240,7 +240,7 @@ describe('an answer between whose statements facts are committed', () => {
     expect(gateway.reported).toEqual([])
   })
 
-  test('is made again once, in one snapshot, however often facts are committed', async () => {
+  test('is repeated once, in one snapshot, however often facts are committed', async () => {
     let at = 120
     let repeats = 0
     const busy = readingBy(database, async (read, values, signal, reader) => {
@@ -250,7 +250,7 @@ describe('an answer between whose statements facts are committed', () => {
     })
     const gateway = gatewayOn(busy, { onRepeat: () => void repeats++ })
     database.takeStatements()
-    const snapshot = (await (await gateway.get(`/vault/${vaultA}/snapshot`)).json()) as Told
+    const snapshot = (await (await gateway.get(`/vault/${vaultA}/snapshot`)).json()) as MarkFields
     expect(numbersOf(snapshot)).toHaveLength(1)
     expect(repeats).toBe(1)
     expect(database.takeStatements()).toEqual([
@@ -262,16 +262,16 @@ describe('an answer between whose statements facts are committed', () => {
   })
 })
 
-test('an answer is made once where nothing is committed meanwhile, whatever it reads', async () => {
+test('an operation runs once if nothing is committed meanwhile, for any reads', async () => {
   let repeats = 0
   const gateway = gatewayOn(database, { onRepeat: () => void repeats++ })
-  await gateway.query(`{ strategies { pairs { a } vaults(first: 5) { totalCount nodes { ${told} strategy { id } } } }
+  await gateway.query(`{ strategies { pairs { a } vaults(first: 5) { totalCount nodes { ${markFields} strategy { id } } } }
     vaults(first: 5) { nodes { events { totalCount } equity(points: 5) { netUsd } } } universe { screenedAt pairs { a } assets { name } } }`)
   for (const path of ['snapshot', 'equity', 'events']) await gateway.get(`/vault/${vaultA}/${path}`)
   expect(repeats).toBe(0)
 })
 
-test('every hot read tells the version of the data', async () => {
+test('every frequent read returns the data version', async () => {
   const versions = new Map<string, string | null>()
   const head = { name: 'head', text: 'select version from data_head' }
   const [version] = await database.query<{ version: string }>(head, [])
@@ -284,7 +284,7 @@ test('every hot read tells the version of the data', async () => {
     }),
   )
   await query(`{ strategy(id: "one") { id } strategies { pairs { a } vaults { totalCount nodes { address } } }
-    vault(address: "${vaultA}") { ${told} all: events { totalCount } one: events(type: [DEPOSIT]) { totalCount nodes { ts } }
+    vault(address: "${vaultA}") { ${markFields} all: events { totalCount } one: events(type: [DEPOSIT]) { totalCount nodes { ts } }
       some: events(type: [DEPOSIT, FEE]) { totalCount nodes { ts } } strategy { id } }
     universe { screenedAt pairs { a } assets { name } } _meta { feeds { name } } }`)
   for (const field of ['VALUE_USD', 'NET_USD', 'UPDATED_AT', 'ADDRESS'])
@@ -295,10 +295,10 @@ test('every hot read tells the version of the data', async () => {
   expect([...new Set(versions.values())]).toEqual([version?.version])
 })
 
-/** All vaults of an answer, however deep. */
-function vaultsIn(data: unknown): Told[] {
+/** Returns all vaults of a response, at any depth. */
+function vaultsIn(data: unknown): MarkFields[] {
   if (typeof data !== 'object' || data === null) return []
-  if ('valueUsd' in data && 'positions' in data) return [data as Told]
+  if ('valueUsd' in data && 'positions' in data) return [data as MarkFields]
   return Object.values(data).flatMap(vaultsIn)
 }
 
@@ -313,7 +313,7 @@ test('reads of a database without a commit have no version', async () => {
   expect(origin.version).toMatch(/^1\.\d+$/)
 })
 
-test('an operation has a limited number of statements at once, so that others get connections', async () => {
+test('an operation has a limited number of concurrent statements, so that others get connections', async () => {
   const together = { running: 0, most: 0, inAll: 0 }
   const slow = readingBy(database, async (read, values, signal, reader) => {
     together.most = Math.max(together.most, ++together.running)

@@ -40,7 +40,7 @@ function valuesOf(type: GraphQLInputType): fc.Arbitrary<unknown> {
   return some(type)
 }
 
-/** The generator compares the arguments of its arbitraries, which takes long for a type of the schema. */
+/** Takes the type by name: `fc.gen` compares the arguments of arbitraries, which is slow for a type of the schema. */
 function valuesOfTypeNamed(name: string): fc.Arbitrary<unknown> {
   return valuesOf(typeFromAST(schema, parseType(name) as NamedTypeNode) as GraphQLInputType)
 }
@@ -55,7 +55,7 @@ function some(type: GraphQLInputType): fc.Arbitrary<unknown> {
   return fc.record(Object.fromEntries(fields.map(({ name, type }) => [name, valuesOf(type)])), { requiredKeys })
 }
 
-/** A value as GraphQL writes it in a document. */
+/** Returns a value as a GraphQL literal. */
 function literal(type: GraphQLInputType, value: unknown): string {
   const nullable = getNullableType(type)
   if (value === null) return 'null'
@@ -70,7 +70,7 @@ function literal(type: GraphQLInputType, value: unknown): string {
   return `{ ${fields.join(' ')} }`
 }
 
-/** At most three of these names. */
+/** Returns at most three of these names. */
 function someOf(names: readonly string[]): fc.Arbitrary<string[]> {
   return fc.subarray([...names], { maxLength: Math.min(3, names.length) })
 }
@@ -99,27 +99,27 @@ class Forms {
         const [mixed, plain] = isCompositeType(inner) ? this.selection(inner, depth - 1) : ['', '']
         const args = field.args.map(({ name, type }) => this.#argument(name, type))
         const write = (place: 0 | 1, selected: string): string => {
-          const given = args.map((each) => each[place]).filter((each) => each !== '')
-          return `${field.name}${given.length === 0 ? '' : `(${given.join(' ')})`} ${selected}`
+          const written = args.map((each) => each[place]).filter((each) => each !== '')
+          return `${field.name}${written.length === 0 ? '' : `(${written.join(' ')})`} ${selected}`
         }
         const condition = pick(fc.constantFrom, '', '', '@include(if: $no)', '@skip(if: $yes)', '@skip(if: $no)')
         return [write(0, `${condition} ${mixed}`), write(1, plain)] as const
       })
     const mixed = `{ __typename ${parts.map(([each]) => each).join(' ')} }`
-    const plain = `{ __typename ${parts.map(([, each]) => each).join(' ')} }`
-    if (!isObjectType(type) || depth > 2 || pick(fc.boolean)) return [mixed, plain]
+    const literalForm = `{ __typename ${parts.map(([, each]) => each).join(' ')} }`
+    if (!isObjectType(type) || depth > 2 || pick(fc.boolean)) return [mixed, literalForm]
     const name = `f${this.fragments.length}`
     this.fragments.push(`fragment ${name} on ${type.name} ${mixed}`)
-    return [`{ ...${name} }`, plain]
+    return [`{ ...${name} }`, literalForm]
   }
 
   #argument(name: string, type: GraphQLInputType): readonly [mixed: string, literal: string] {
     const pick = this.generate
     if (!isNonNullType(type) && pick(fc.boolean)) return ['', '']
     const value = pick(valuesOfTypeNamed, type.toString())
-    const plain = `${name}: ${literal(type, value)}`
+    const literalForm = `${name}: ${literal(type, value)}`
     const way = pick(fc.constantFrom, 'literal', 'variable', 'default', 'absent')
-    if (way === 'literal') return [plain, plain]
+    if (way === 'literal') return [literalForm, literalForm]
     const variable = `v${this.definitions.length}`
     if (way === 'absent' && !isNonNullType(type)) {
       this.definitions.push(`$${variable}: ${type.toString()}`)
@@ -128,7 +128,7 @@ class Forms {
     const byDefault = way === 'default' ? ` = ${literal(type, value)}` : ''
     this.definitions.push(`$${variable}: ${type.toString()}${byDefault}`)
     if (way !== 'default') this.variables[variable] = value
-    return [`${name}: $${variable}`, plain]
+    return [`${name}: $${variable}`, literalForm]
   }
 }
 
@@ -141,7 +141,7 @@ function costOf(text: string, variables: Readonly<Record<string, unknown>>): Que
   return typeof cost === 'function' ? cost(coerced) : cost
 }
 
-test('An operation costs the same with its arguments in variables, whatever is constant in it, and with @skip and @include', () => {
+test('An operation has the same cost with arguments in variables or literals, and with @skip and @include', () => {
   fc.assert(
     fc.property(fc.gen(), (generate) => {
       const forms = new Forms(generate)

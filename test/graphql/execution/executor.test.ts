@@ -9,13 +9,13 @@ import { tooManyFields, withTooManyFields } from '../../support/not-compilable.t
 
 type Kind = Exclude<keyof AdmissionControl, 'pause'>
 
-/** An executor whose operations do not run, and what asked for admission. */
+/** Returns an executor whose operations do not run, and the admission requests. */
 function recording() {
-  const asked: ({ readonly kind: Kind } & Ticket)[] = []
+  const admissions: ({ readonly kind: Kind } & Ticket)[] = []
   const admit =
     (kind: Kind): AdmissionControl['run'] =>
     async (work, { cost, hasLongReads, sender }) => {
-      asked.push({ kind, cost, ...(kind === 'run' && { hasLongReads }), sender })
+      admissions.push({ kind, cost, ...(kind === 'run' && { hasLongReads }), sender })
       return work()
     }
   const admission = {
@@ -25,12 +25,12 @@ function recording() {
   }
   const runConsistently = (): Promise<never> => Promise.resolve({ data: {} } as never)
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently })
-  return { executor, admission, asked }
+  return { executor, admission, asked: admissions }
 }
 
 const requestContext = { report: String, sender: 'one' }
 
-/** A page of vaults: each costs as much as it has fields. */
+/** Returns a page of vaults: each costs as much as its number of fields. */
 const page =
   'query ($first: Int!) { vaults(first: $first) { nodes { address positions { inRange } events(first: 20) { nodes { ts } } } } }'
 
@@ -82,7 +82,7 @@ test.each([
   expect(asked).toEqual([{ kind: 'prepare', cost: defaultQueryLimits.tokens * preparationCosts.token, sender: 'one' }])
 })
 
-test('many variables are coerced after admission, few at once', async () => {
+test('many variables are coerced after admission, few immediately', async () => {
   const { executor, asked } = recording()
   const owned = 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { nodes { address } } }'
   const prepared = await executor.prepare(owned, requestContext)
@@ -98,13 +98,13 @@ test('many variables are coerced after admission, few at once', async () => {
   expect(await admitted(fewest)).toEqual([(fewest + 1) * preparationCosts.variableValue])
 })
 
-describe('an operation with more combinations of its conditions than have places', () => {
+describe('an operation with more combinations of its conditions than the limit of variants', () => {
   const names = ['a', 'b', 'c', 'd']
   const combinations = Array.from({ length: 16 }, (_, bits) =>
     Object.fromEntries(names.map((name, at) => [name, ((bits >> at) & 1) === 1])),
   )
 
-  /** Runs each combination with so many fields beside the conditions; returns how many graphql-js executed, and the results. */
+  /** Runs each combination with additional fields; returns how many graphql-js executed, and the results. */
   async function runAll(fields: number): Promise<{ fallbacks: number; isCompiled: boolean[] }> {
     const onFallback = vi.fn()
     const { admission } = recording()
@@ -128,11 +128,11 @@ describe('an operation with more combinations of its conditions than have places
     return { fallbacks: onFallback.mock.calls.length, isCompiled }
   }
 
-  test('is compiled for each, if it is small', async () => {
+  test('is compiled for each if it is small', async () => {
     expect(await runAll(1)).toEqual({ fallbacks: 0, isCompiled: combinations.map(() => true) })
   })
 
-  test('is not compiled again where it cannot be compiled, if that is known', async () => {
+  test('is not compiled again if it is known that it cannot be compiled', async () => {
     const compile = vi.spyOn(FallbackQueue.prototype, 'compile')
     const { admission } = recording()
     const executor = createExecutor({
@@ -150,7 +150,7 @@ describe('an operation with more combinations of its conditions than have places
     compile.mockRestore()
   })
 
-  test('is executed by graphql-js for the others, if it is large', async () => {
+  test('is executed by graphql-js for the others if it is large', async () => {
     const { variants, fieldsOfRun } = operationCacheLimits
     const isCompiled = combinations.map((_, at) => at < variants)
     expect(await runAll(fieldsOfRun)).toEqual({

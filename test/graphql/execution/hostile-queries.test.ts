@@ -32,13 +32,13 @@ interface Refused {
   readonly errors: { readonly message: string; readonly extensions: Readonly<Record<string, unknown>> }[]
 }
 
-/** Fails unless it is refused with 400 by one short error, and nothing was read. */
+/** Expects a refusal with status 400 and one short error, without a read of the database. */
 async function refusalOf(response: Response): Promise<Refused['errors'][number]> {
   expect(response.status).toBe(400)
   const { errors } = (await response.json()) as Refused
   const [error] = errors
   expect(errors).toHaveLength(1)
-  // One character says that it is cut.
+  // One character marks the truncation.
   expect(error?.message.length).toBeLessThanOrEqual(maxMessageCharacters + 1)
   expect(database.takeStatements()).toEqual([])
   return error as Refused['errors'][number]
@@ -65,14 +65,14 @@ describe('variables', () => {
     expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'variableValues' })
   })
 
-  test('nested as deep as a body has room for are refused too', async () => {
+  test('nested as deeply as the body limit permits are refused too', async () => {
     const deep = '['.repeat(30_000) + ']'.repeat(30_000)
     const body = `{"query": ${JSON.stringify(owned)}, "variables": {"owner": ${deep}}}`
     const { extensions } = await refusalOf(await sent(body))
     expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'variableValues' })
   })
 
-  test('that have more characters than are coerced are refused before that', async () => {
+  test('with more characters than the limit are refused before coercion', async () => {
     const owner = ['x'.repeat(defaultQueryLimits.variableCharacters + 1)]
     const { extensions } = await refusalOf(await gateway.post(owned, { owner }))
     expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'variableCharacters' })
@@ -102,15 +102,15 @@ describe('a filter', () => {
   ])('by more values of %s than it takes is refused', async (argument, source, variables, most) => {
     const response = await gateway.post(source, variables)
     const { errors } = (await response.json()) as Refused
-    const given = (variables[argument] as unknown[]).length
+    const count = (variables[argument] as unknown[]).length
     expect(errors[0]).toMatchObject({
-      message: `${argument} has ${given} values, more than ${most}`,
+      message: `${argument} has ${count} values, more than ${most}`,
       extensions: { code: 'BAD_USER_INPUT', argument },
     })
     expect(database.takeStatements().filter((name) => name !== 'vaults_by_address')).toEqual([])
   })
 
-  test('on a REST path names a type once, however often it is named', async () => {
+  test('on a REST path has each type once, however often it is repeated', async () => {
     const path = `/vault/${vaultThatIs.earning}/events?type=`
     const [once, often] = await Promise.all(
       [1, 900].map(async (times) => (await gateway.get(path + Array(times).fill('deposit').join(','))).text()),
@@ -119,7 +119,7 @@ describe('a filter', () => {
     expect(once).toContain('deposit')
   })
 
-  test('reads each value once, however often it is named', async () => {
+  test('reads each value once, however often it is repeated', async () => {
     const sent: (readonly Value[])[] = []
     const recording: Database = {
       ...database,
@@ -140,7 +140,7 @@ describe('a filter', () => {
     for (const list of lists) expect(list).toEqual([...new Set(list)])
   })
 
-  test('costs what it compares with', async () => {
+  test('costs as much as the number of compared values', async () => {
     const costOf = async (variables: Record<string, unknown>): Promise<number> => {
       const { extensions } = (await (await gateway.post(query, variables)).json()) as {
         extensions: { cost: { figure: number } }
@@ -154,7 +154,7 @@ describe('a filter', () => {
 })
 
 describe('a document', () => {
-  test('whose fragments spread themselves is refused, and the operator is told nothing', async () => {
+  test('whose fragments spread themselves is refused, and not reported as an error', async () => {
     const fragments = Array.from({ length: 90 }, (_, index) => {
       return `fragment f${index} on Strategy { id ...f${(index + 1) % 90} ...f${(index + 2) % 90} }`
     })
@@ -177,7 +177,7 @@ describe('a document', () => {
     expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'repeats' })
   })
 
-  test('whose fragments in fragments spread many fields keeps little of them, and is answered', async () => {
+  test('whose nested fragments spread many fields takes little memory, and is answered', async () => {
     const aliased = (count: number, field: string): string =>
       Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ')
     const ask = async (salt: number): Promise<void> => {
@@ -194,11 +194,11 @@ describe('a document', () => {
     expect(heapBytes() - before).toBeLessThan(30_000_000)
   })
 
-  test('with many errors is told some of them', async () => {
+  test('with many errors gets some of them', async () => {
     const fields = Array.from({ length: 900 }, (_, index) => `unknown${index}`)
     const response = await gateway.post(`{ strategies { ${fields.join(' ')} } }`)
     const { errors } = (await response.json()) as Refused
-    // One more says that there are more.
+    // One more error says that others were omitted.
     expect(errors).toHaveLength(maxValidationErrors + 1)
   })
 })
@@ -213,7 +213,7 @@ describe('a variable that is null where null is not allowed', () => {
       'a fragment',
       `query (${condition}) { ...f } fragment f on Query { strategies { ...g } } ${fragmentWithCondition}`,
     ],
-    // Its length and elements would not be known to the cost, and each object would pay for them.
+    // The cost would not include its length and elements, and each object would read them.
     [
       'a list',
       `query ($a: VaultStatus = IDLE) { strategies { vaults(where: { status: [${'IDLE '.repeat(800)}$a] }) { totalCount } } }`,
@@ -251,14 +251,14 @@ test.each([
   expect(extensions).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' })
 })
 
-test('a document whose fields merge more often than graphql-js compares them is told so', async () => {
+test('a document with more field merges than the limit of graphql-js gets an error that says so', async () => {
   const query = `{ _meta { ${`feeds { ${'name '.repeat(8)} } `.repeat(90)} } }`
   const { message, extensions } = await refusalOf(await sent(JSON.stringify({ query })))
   expect(message).toContain('merge more often')
   expect(extensions).toEqual({ code: 'QUERY_OVER_BOUND' })
 })
 
-test('errors of a document with as many lines as it may have are told with their line', async () => {
+test('errors of a document with the maximum number of lines have their line', async () => {
   const lines = '\n'.repeat(defaultQueryLimits.lines - 2)
   const vault = vaultThatIs.earning
   const query = `${lines}query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Vault { events(first: 0) { nodes { ts } } } } }`
@@ -267,11 +267,11 @@ test('errors of a document with as many lines as it may have are told with their
   expect(errors.map(({ locations }) => locations[0]?.line)).toEqual(errors.map(() => defaultQueryLimits.lines - 1))
 })
 
-test('names of operations that a document has not leave nothing behind', async () => {
+test('names of missing operations retain no memory', async () => {
   const query = '{ strategies { id } }'
   const ask = (index: number): Promise<Response> =>
     sent(JSON.stringify({ query, operationName: `${index}${'x'.repeat(50_000)}` }))
-  // A document that was answered is known.
+  // A document that was answered is cached.
   expect((await sent(JSON.stringify({ query }))).status).toBe(200)
   for (let index = 0; index < 50; index++) expect((await ask(index)).status).toBe(400)
   const before = heapBytes()
@@ -295,7 +295,7 @@ test.each([
       expect(response.status).toBe(200)
       await response.text()
     }
-    // As many as are kept.
+    // As many as the cache stores.
     for (let salt = 0; salt < 200; salt++) await ask(salt)
     const before = heapBytes()
     for (let salt = 200; salt < 600; salt++) await ask(salt)
@@ -304,13 +304,13 @@ test.each([
   300_000,
 )
 
-/** A fragment that is parsed and kept with its document: some 900 tokens. */
+/** A fragment that is parsed and cached with its document: some 900 tokens. */
 function literals(salt: number): string {
   const addresses = Array.from({ length: 190 }, (_, index) => `"${index} ${salt}"`)
   return ` query Other { vaults(where: { strategy: [${addresses.join(' ')}] }) { nodes { address } } }`
 }
 
-test("the message of a plugin's error, which may repeat what a client sent, is cut too", async () => {
+test("the message of a plugin's error, which may repeat client input, is truncated too", async () => {
   const extensions = { code: 'NOT_MINE', http: { status: 400 } }
   const plugin = {
     onParams: (): never => {

@@ -48,7 +48,7 @@ const others = {
   feeds: '{ _meta { version feeds { name } } }',
 }
 
-/** Runs queries, and records whether admission control was told of long reads, and whether any was sent. */
+/** Runs queries, and records whether admission control was notified of long reads, and whether any was sent. */
 async function recording() {
   const database = await emptyDatabase()
   await apply(database, [

@@ -11,7 +11,7 @@ function compiled(cache: OperationCache, salt: number): void {
   expect(cache.prepare(documentOf(salt)).select(null)?.compiledFor({})).toBeTruthy()
 }
 
-test('a document is weighed with its compiled fields, and as many are kept as fit', () => {
+test('the weight of a document includes its compiled fields, and the cache stores as many as fit', () => {
   const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
   const { fieldBytes, tokenBytes, usedOnceBytes } = operationCacheLimits
   // Three tokens of each field, and a few more.
@@ -24,7 +24,7 @@ test('a document is weighed with its compiled fields, and as many are kept as fi
   expect(kept.at(-1)).toBe(salts.at(-1))
 })
 
-test('documents that are used once evict neither one that was used again nor the own documents of the gateway', () => {
+test('documents that are used once evict neither one that was used again nor those of the gateway', () => {
   const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
   const own = cache.fixed('{ strategies { id } }')
   compiled(cache, 0)
@@ -49,7 +49,7 @@ test('documents that are used again are limited in memory too', () => {
   expect(kept.length).toBeGreaterThan(fitting / 2)
 })
 
-test('a document that was cut from a long text does not keep that text', () => {
+test('a document that is a substring of a long text does not retain that text', () => {
   const cache = new OperationCache(schema, defaultQueryLimits)
   const before = heapBytes()
   for (let salt = 0; salt < 200; salt++)
@@ -59,7 +59,7 @@ test('a document that was cut from a long text does not keep that text', () => {
 
 /**
  * A document of few tokens, whose merged selections have some 10 * 2 ** levels fields: a field that is selected twice is
- * compiled anew in each place.
+ * compiled separately in each place.
  */
 function merging(levels: number): string {
   const fragments = Array.from({ length: levels }, (_, level) => {
@@ -81,7 +81,7 @@ test('an operation whose merged selections have too many fields is not compiled'
   expect(many?.compiledFields).toBe(1)
 })
 
-test('an operation is compiled for so many combinations of its conditions', () => {
+test('an operation is compiled for a limited number of combinations of its conditions', () => {
   const cache = new OperationCache(schema, defaultQueryLimits)
   const names = ['a', 'b', 'c', 'd']
   const fields = names.map((name) => `${name}: name @include(if: $${name})`)
@@ -109,7 +109,7 @@ test.each([
   expect(usual.filter((text) => cache.get(text) !== undefined)).toEqual(usual)
 })
 
-test('an operation has variants by its own conditions, and not by a variable of that name which is none', () => {
+test('an operation has variants by its conditions, and not by other variables of the same name', () => {
   const cache = new OperationCache(schema, defaultQueryLimits)
   const conditional = 'query A($a: Boolean!) { strategies @include(if: $a) { id } }'
   const ofId = 'query B($a: ID!) { strategy(id: $a) { id } }'
@@ -123,7 +123,7 @@ test('an operation has variants by its own conditions, and not by a variable of 
   expect(document.select('A')?.compiledFor({ a: true })).not.toBe(document.select('A')?.compiledFor({ a: false }))
 })
 
-test('invalid documents are weighed with their errors, which hold parts of them', () => {
+test('the weight of invalid documents includes their errors, which hold parts of them', () => {
   const cache = new OperationCache(schema, defaultQueryLimits)
   const { usedOnceBytes, errorBytes } = operationCacheLimits
   const fitting = Math.floor(usedOnceBytes / errorBytes)

@@ -30,7 +30,7 @@ function figuresOf(
   return { ...size, ...operation.costOf(coerced ?? {}) }
 }
 
-describe('the figures of a query', () => {
+describe('the costs of a query', () => {
   test.each([
     ['{ strategies { id } }', { depth: 2, units: 21 }],
     ['{ vaults(first: 7) { nodes { address } } }', { depth: 3, units: 100 + 1 + 7 * 1 }],
@@ -86,7 +86,7 @@ describe('the figures of a query', () => {
     expect(figuresOf(source)).toMatchObject(figures)
   })
 
-  test('read the lengths of lists from variables and their defaults too', () => {
+  test('include the lengths of lists from variables and their defaults', () => {
     const source = 'query ($first: Int! = 9) { vaults(first: $first) { totalCount nodes { address } } }'
     expect(figuresOf(source, { first: 5 }).units).toBe(100 + 100 + 1 + 5)
     expect(figuresOf(source).units).toBe(100 + 100 + 1 + 9)
@@ -98,7 +98,7 @@ describe('the figures of a query', () => {
     ).toBe(20 + 100 + 8)
   })
 
-  test('read the number of ids from a variable, which may be one id', () => {
+  test('include the number of ids from a variable, which may be one id', () => {
     const source = 'query ($ids: [ID!]! = ["one"]) { nodes(ids: $ids) { id } }'
     expect(figuresOf(source).units).toBe(100 + 21 + 1)
     expect(figuresOf(source, { ids: 'one' }).units).toBe(100 + 21 + 1)
@@ -106,18 +106,18 @@ describe('the figures of a query', () => {
     expect(figuresOf(source, { ids: Array.from({ length: 200 }, () => 'one') }).units).toBe(100 + 200 * 21 + 200)
   })
 
-  test('are those of the operation that would run', () => {
+  test('are those of the named operation', () => {
     const source = 'query One { strategies { id } } query Two { vaults(first: 2) { totalCount } }'
     expect(figuresOf(source, {}, 'Two').units).toBe(100 + 100)
   })
 
-  test('count aliases and directives wherever they stand', () => {
+  test('count aliases and directives in any place', () => {
     const source =
       '{ a: strategies { b: id @skip(if: false) } ...f } fragment f on Query { c: strategies { id @include(if: true) } }'
     expect(figuresOf(source)).toMatchObject({ aliases: 3, directives: 2 })
   })
 
-  test('of fragments in fragments are found in a time that grows with the text, not with the answer', () => {
+  test('of nested fragments are computed in time linear in the text, not in the response', () => {
     const levels = 60
     const fragments = Array.from(
       { length: levels },
@@ -127,22 +127,22 @@ describe('the figures of a query', () => {
     expect(figuresOf(`{ strategies { ...f0 } } ${fragments.join(' ')}`).units).toBe(1 + 20 * 2 ** (levels - 1))
   })
 
-  test('of a fragment on many pages look at each argument once', () => {
+  test('of a fragment on many pages read each argument once', () => {
     const pages = Array.from({ length: 40 }, (_, at) => `a${at}: vaults(first: ${at + 1}) { ...page }`)
     const source = `query ($w: VaultWhere) { ${pages.join(' ')} }
       fragment page on VaultConnection { nodes { strategy { vaults(where: $w) { totalCount } } } }`
     const operation = new OperationCache(schema, queryLimits).prepare(source).select(null)
     const strategy = ['one', 'two']
-    let looks = 0
-    const looked: ProxyHandler<string[]> = {
+    let reads = 0
+    const countingReads: ProxyHandler<string[]> = {
       get(list, key): unknown {
-        if (key === 'length') looks++
+        if (key === 'length') reads++
         return Reflect.get(list, key)
       },
     }
-    const cost = operation?.costOf({ w: { strategy: new Proxy(strategy, looked) } })
+    const cost = operation?.costOf({ w: { strategy: new Proxy(strategy, countingReads) } })
     expect(cost).toEqual(operation?.costOf({ w: { strategy } }))
-    expect(looks).toBeLessThan(40)
+    expect(reads).toBeLessThan(40)
   })
 
   test('count tokens as the parser does', () => {
@@ -190,11 +190,11 @@ describe('a query over HTTP', () => {
       data?: unknown
     }
     const [error] = errors
-    const most = queryLimits[bound as keyof typeof queryLimits]
+    const limit = queryLimits[bound as keyof typeof queryLimits]
     expect(data).toBeUndefined()
-    expect(error?.extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound, most })
-    expect(error?.extensions['figure']).toBeGreaterThan(most)
-    expect(error?.message).toContain(String(most))
+    expect(error?.extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound, most: limit })
+    expect(error?.extensions['figure']).toBeGreaterThan(limit)
+    expect(error?.message).toContain(String(limit))
     expect(error?.message).toContain(String(error?.extensions['figure']))
     expect(database.takeStatements()).toEqual([])
   })
@@ -255,7 +255,7 @@ describe('a query over HTTP', () => {
     })
   })
 
-  test('that costs too much without a list whose length it chooses is told to ask for less', async () => {
+  test('that is too expensive without a list of variable length gets an error that advises to request less', async () => {
     const narrow = gatewayOn(database, { queryLimits: { ...queryLimits, cost: 100 } })
     expect(await messageOf(await narrow.post('{ universe { assets { symbol name category } } }'))).toBe(
       'The query has 251 units of cost (lists count their selection once for each item); the limit is 100. ' +
@@ -263,33 +263,36 @@ describe('a query over HTTP', () => {
     )
   })
 
-  test('is held to the bounds that are configured', async () => {
+  test('is subject to the configured limits', async () => {
     const wide = gatewayOn(database, { queryLimits: { ...queryLimits, aliases: 51 } })
     const source = `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`
     expect([(await gateway.post(source)).status, (await wide.post(source)).status]).toEqual([400, 200])
   })
 
-  test('is refused in the older media type too', async () => {
+  test('is refused in the media type application/json too', async () => {
     const query = encodeURIComponent('{ vaults(first: 200) { nodes { equity(points: 2000) { ts } } } }')
     const response = await gateway.get(`/graphql?query=${query}`, { headers: { accept: 'application/json' } })
     expect(response.status).toBe(400)
   })
 
-  test.each(exampleQueries(address))('that is an example passes, and is told its cost: %s', async (source) => {
-    const { extensions, errors } = (await (await gateway.post(source)).json()) as {
-      extensions: unknown
-      errors?: unknown
-    }
-    expect(errors).toBeUndefined()
-    expect(extensions).toEqual({ cost: { figure: figuresOf(source).units, most: queryLimits.cost } })
-  })
+  test.each(exampleQueries(address))(
+    'of the examples is accepted, and its response has the cost: %s',
+    async (source) => {
+      const { extensions, errors } = (await (await gateway.post(source)).json()) as {
+        extensions: unknown
+        errors?: unknown
+      }
+      expect(errors).toBeUndefined()
+      expect(extensions).toEqual({ cost: { figure: figuresOf(source).units, most: queryLimits.cost } })
+    },
+  )
 
-  test('that introspects round and round is refused', async () => {
+  test('with recursive introspection is refused', async () => {
     const around = (levels: number): string => (levels === 0 ? 'name' : `fields { type { ${around(levels - 1)} } }`)
     expect((await gateway.post(`{ __schema { types { ${around(6)} } } }`)).status).toBe(400)
   })
 
-  test('that introspects as GraphiQL does passes', async () => {
+  test('with the introspection of GraphiQL is accepted', async () => {
     const source = getIntrospectionQuery({ inputValueDeprecation: true, schemaDescription: true, oneOf: true })
     const response = await gateway.post(source)
     expect(response.status).toBe(200)

@@ -10,7 +10,7 @@ const nested = `
   address strategy { name pairs { a } } positions { id }
   equity(points: 10) { ts netUsd changeUsd } events(first: 5) { nodes { type } }`
 
-/** One each for the list or vault, strategies, pairs, positions, equity and ledger. */
+/** One statement each for the list or vault, strategies, pairs, positions, equity and ledger. */
 const statements = 6
 
 describe('the number of statements', () => {
@@ -92,12 +92,12 @@ describe('the number of statements', () => {
       expect(database.takeStatements()).toEqual(['positions_by_vault'])
     })
 
-    test('is the same for what belongs to them as for lists', async () => {
+    test('is the same for their nested objects as for lists', async () => {
       await nodes(checksummed, `... on Vault { ${nested} }`)
       expect(database.takeStatements()).toHaveLength(statements)
     })
 
-    test('is none for what no object can have', async () => {
+    test('is zero for impossible ids', async () => {
       await nodes(['', `0x${'aB'.repeat(20)}`, `${checksummed[0] ?? ''}/`])
       expect(database.takeStatements()).toEqual([])
     })

@@ -6,7 +6,7 @@ import { apply, deposit, event, mark, midnight, opened, owner, strategy, vaultA 
 
 const [hour, day] = [3_600, 86_400]
 
-/** A day's end, counted from `midnight`. */
+/** Returns the end of a day, counted from `midnight`. */
 const end = (days: number): number => midnight + days * day
 
 interface Performance {
@@ -55,7 +55,7 @@ describe('the performance of a final state', () => {
   })
 })
 
-describe('a day of a vault is over when a fact is at its end or later', () => {
+describe('a day of a vault is complete when a fact is at its end or later', () => {
   const marks = Array.from({ length: 31 }, (_, index) => {
     const value = 1_000 - 7 * Math.ceil((index + 1) / 2) + 10 * Math.floor((index + 1) / 2)
     return mark(vaultA, end(index) + day / 2, String(value))
@@ -73,13 +73,13 @@ describe('a day of a vault is over when a fact is at its end or later', () => {
     expect(await read(at, window)).toEqual(found)
   })
 
-  test('and the current day counts, whatever fact began it', async () => {
+  test('and the current day counts, for any kind of first fact', async () => {
     await apply(database, [...started, ...marks, rebalance(end(33) + hour)])
     const found = await read(null)
     expect(found.performance).toMatchObject({ since: midnight, until: end(34) })
     expect((await read(null, { since: end(33) })).performance).toMatchObject({ since: end(33), until: end(34) })
     expect((await read(null, { since: end(34) })).performance).toEqual(none)
-    // A valuation at the same value says no more.
+    // A valuation at the same value changes nothing.
     await apply(database, [mark(vaultA, end(33) + hour, '1038')])
     expect((await read(null)).performance).toEqual(found.performance)
   })

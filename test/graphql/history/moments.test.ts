@@ -30,7 +30,7 @@ describe('a moment of a vault', () => {
 
   const ask = (at: number | string, of = gateway) => of.get(`/vault/${vaultA}/snapshot?at=${at}`)
 
-  test('may be kept by caches where it can never change, and only there', async () => {
+  test('may be stored by shared caches only if it can never change', async () => {
     const past = await ask(newest - 1)
     expect(past.headers.get('cache-control')).toBe('public, max-age=86400')
     expect(past.headers.get('etag')).toMatch(/^"/)
@@ -43,7 +43,7 @@ describe('a moment of a vault', () => {
     expect([again.status, again.headers.get('cache-control')]).toEqual([304, 'public, max-age=86400'])
   })
 
-  test('is kept by the client alone where API keys are configured', async () => {
+  test('is stored by the client only, if API keys are configured', async () => {
     const locked = gatewayOn(database, { apiKeys: ['key'] })
     const answer = await locked.get(`/vault/${vaultA}/snapshot?at=${newest - 1}`, {
       headers: { authorization: 'Bearer key' },
@@ -51,7 +51,7 @@ describe('a moment of a vault', () => {
     expect(answer.headers.get('cache-control')).toBe('private, max-age=86400')
   })
 
-  test('before the vault began is none, after its newest fact is its newest state', async () => {
+  test('before the first fact of the vault is null, after the newest fact is the newest state', async () => {
     expect((await ask(begun - 1)).status).toBe(404)
     expect(await (await ask(begun)).json()).toMatchObject({
       status: 'idle',
@@ -66,12 +66,12 @@ describe('a moment of a vault', () => {
     expect(await problemOf(await ask(at), 400)).toMatchObject({ parameter: 'at' })
   })
 
-  test('given twice is refused', async () => {
+  test('as a repeated parameter is refused', async () => {
     const answer = await gateway.get(`/vault/${vaultA}/snapshot?at=1&at=2`)
     expect(await problemOf(answer, 400)).toMatchObject({ parameter: 'at' })
   })
 
-  test('is another object than the vault as it is now, with positions of its own, and can be fetched by its id', async () => {
+  test('is an object with a separate id and positions, and can be fetched by its id', async () => {
     const fields = 'id valueUsd historySince positions { id range { current } inRange }'
     const document = `query ($v: Address!, $at: UnixTime) { now: vault(address: $v) { ${fields} } then: vault(address: $v, at: $at) { ${fields} } }`
     const { now, then } = await gateway.query<Record<'now' | 'then', { id: string; positions: { id: string }[] }>>(
@@ -93,7 +93,7 @@ describe('a moment of a vault', () => {
     expect(nodes).toEqual([{ id: ids[0], valueUsd: 101 }, { id: ids[1], inRange: true }, null, null])
   })
 
-  test('ends its series and its ledger with its second', async () => {
+  test('limits its series and its ledger to its second', async () => {
     const document = `query ($v: Address!, $at: UnixTime, $since: UnixTime) { vault(address: $v, at: $at) {
       equity(since: $since) { ts valueUsd } events(since: $since) { totalCount nodes { ts } } } }`
     const of = async (at: number, since = 0) =>
@@ -110,7 +110,7 @@ describe('a moment of a vault', () => {
   })
 })
 
-test('a moment is read by one statement, and by one more where a flow has followed its mark', async () => {
+test('a moment is read by one statement, and by one more if a flow has followed its mark', async () => {
   const flow = begun + 50
   const own = await emptyDatabase()
   await apply(own, [...facts, deposit(vaultA, flow, '5', '103'), mark(vaultA, flow + 10, '109')])
@@ -131,7 +131,7 @@ test('a moment is read by one statement, and by one more where a flow has follow
   expect(shown.positions.map(({ range }) => range.current)).toEqual([120])
 })
 
-describe('a vault that is older than history is kept', () => {
+describe('a vault that is older than the stored history', () => {
   let database: Database
   let gateway: TestGateway
 
@@ -188,7 +188,7 @@ describe('a vault that is older than history is kept', () => {
     expect(vault.equity[3]).toEqual({ valueUsd: 104, netUsd: 4, marketDeltaUsd: 0, strategyDeltaUsd: 4 })
   })
 
-  test('is told so over GraphQL', async () => {
+  test('has an error that says so over GraphQL', async () => {
     const document = `query ($v: Address!, $at: UnixTime) { vault(address: $v, at: $at) { valueUsd } }`
     const answer = (await (await gateway.post(document, { v: vaultA, at: newest - 1 })).json()) as {
       errors: { extensions: object }[]

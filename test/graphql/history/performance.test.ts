@@ -21,7 +21,7 @@ const growthOfA = Array.from({ length: days }, (_, index) =>
 )
 const growthOfB = Array.from({ length: days }, (_, index) => 1 + (((index * 104_729) % 37) - 18) / 2_000)
 
-/** Deposits that a day begins with, a second after midnight, for all that they were found at. */
+/** Indexes of the days with a deposit into A and a withdrawal from B. */
 const depositOfA = 10
 const withdrawalOfB = 20
 
@@ -37,7 +37,7 @@ function facts(): FactInput[] {
   for (let index = 0; index < days; index++) {
     const end = midnight + (index + 1) * day
     if (index === depositOfA) {
-      // Half of the day's growth is found before the deposit, and half after it.
+      // Half of the day's growth is measured before the deposit, and half after it.
       const half = Math.sqrt(growthOfA[index] ?? 1)
       const before = (a * half).toFixed(6)
       all.push(deposit(vaultA, end - 1_000, '500', before))
@@ -58,7 +58,7 @@ function facts(): FactInput[] {
   return all
 }
 
-/** The figures of daily growth, straight from their definitions. */
+/** Computes the performance of daily growth directly from the definitions. */
 function figuresOf(growths: readonly number[]) {
   const index = growths.reduce<number[]>((values, growth) => [...values, (values.at(-1) ?? 1) * growth], [1])
   const drawdowns = index.flatMap((high, from) => index.slice(from).map((low) => 1 - low / high))
@@ -115,7 +115,7 @@ describe('performance', () => {
     expect(b).toMatchObject({ until: midnight + days * day })
   })
 
-  test('of a window counts its whole days, and too few give no volatility', async () => {
+  test('of a window has its complete days, and no volatility for too few', async () => {
     const { a, b } = await read(midnight + 3 * day + 1, midnight + 16 * day + 5)
     expect([b.since, b.until]).toEqual([midnight + 4 * day, midnight + 16 * day])
     expectFigures(a, growthOfA.slice(4, 16))
@@ -154,7 +154,7 @@ describe('performance', () => {
     expectFigures((await read(midnight + 30 * day, null)).strategy, growths.slice(30))
   })
 
-  test('at a moment in the past knows only the days that were over', async () => {
+  test('at a moment in the past has only the days that were complete then', async () => {
     const { b } = await read(null, null, midnight + 12 * day + 7)
     expect(b.until).toBe(midnight + 12 * day)
     expectFigures(b, growthOfB.slice(0, 12))

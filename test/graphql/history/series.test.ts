@@ -20,7 +20,7 @@ interface Point {
 }
 
 const long = addressOf(1)
-/** More points than a thousand need pages of the second level for, and a window for few of them. */
+/** Enough points that a thousand of them need second-level pages; a window has few of them. */
 const marks = 4_300
 const heights = {
   NET: (point: Point) => point.netUsd,
@@ -33,7 +33,7 @@ type By = keyof typeof heights
 const spikes = { NET: 2_222, STRATEGY: 2_222, MARKET: 1_111, VALUE: 2_222 } as const
 const curves = Object.keys(heights) as By[]
 
-/** A vault of 1 WETH, whose price and value go ways of their own, each with a spike at another place; with a deposit. */
+/** A vault of 1 WETH with a deposit, whose price and value are independent, each with a spike at a different point. */
 function waves(): FactInput[] {
   const flow = (ts: number, weth: string, before: string, index: number): FactInput => ({
     kind: 'event',

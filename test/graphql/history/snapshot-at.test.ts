@@ -22,7 +22,7 @@ async function snapshot(vault: string, at?: number): Promise<string> {
   return response.text()
 }
 
-/** Applies facts in steps, and keeps each vault's snapshot after each step that has reached the end of a second. */
+/** Applies facts in steps, and records each vault's snapshot after each step that has reached the end of a second. */
 async function keepSnapshots(facts: readonly FactInput[], stepLength: number): Promise<Map<string, string>> {
   const kept = new Map<string, string>()
   const vaults = new Set<string>()
@@ -46,7 +46,7 @@ async function expectAll(kept: ReadonlyMap<string, string>): Promise<void> {
 
 const prices = (weth: number) => ({ USDC: '1', WETH: String(weth) })
 
-/** A step of a vault: seconds to wait, what it is, and some numbers that it is made of. */
+/** A step of a vault: delay in seconds, kind of fact, and numbers from which the fact is derived. */
 const step = fc.record({
   wait: fc.constantFrom(0, 0, 0, 1, 60, 4_000),
   what: fc.constantFrom(
@@ -118,12 +118,12 @@ function factOf(
     prices: prices(weth),
     positions: shown,
   }
-  const told = { contributedUsd: String(weth), withdrawnUsd: '1', taxedUsd: '0.5', highWaterUsd: String(value) }
+  const totals = { contributedUsd: String(weth), withdrawnUsd: '1', taxedUsd: '0.5', highWaterUsd: String(value) }
   switch (what) {
     case 'mark':
       return mark
     case 'told mark':
-      return { ...mark, fees: told }
+      return { ...mark, fees: totals }
     case 'high mark':
       return { ...mark, highWaterValueUsd: String(value) }
     case 'deposit': {
@@ -151,7 +151,7 @@ function factOf(
 }
 
 describe('a vault at a moment in the past', () => {
-  test('is byte for byte what was served then, for facts of one second in any order, however they were batched', async () => {
+  test('equals the bytes that were served then, for facts of one second in any order and any batches', async () => {
     const lives = fc.array(fc.array(step, { minLength: 10, maxLength: 25, size: 'max' }), {
       minLength: 16,
       maxLength: 16,
@@ -179,14 +179,14 @@ describe('a vault at a moment in the past', () => {
     await fc.assert(property, { numRuns: 1, endOnFailure: true })
   })
 
-  test('is so in the demo world', async () => {
+  test('equals the served bytes in the demo world', async () => {
     await restart()
     const kept = await keepSnapshots(demoFacts(midnight), 400)
     expect(kept.size).toBeGreaterThan(10)
     await expectAll(kept)
   })
 
-  test.skipIf(realFeed === null)('is so on a feed of a real market', async () => {
+  test.skipIf(realFeed === null)('equals the served bytes on a feed of a real market', async () => {
     await restart()
     const lines = gunzipSync(readFileSync(realFeed ?? ''))
       .toString()

@@ -24,7 +24,7 @@ const options = {
   yieldMilliseconds: 20,
   maxWaiting: 100,
 }
-/** All operations are of one class. */
+/** Options with which all operations have one class. */
 const onlyCheap = { ...options, cheapCost: Infinity }
 const onlyExpensive = { ...options, cheapCost: 0 }
 const kinds = [
@@ -98,7 +98,7 @@ test('short work of one sender runs at once up to its share, and short work of a
   expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'long'])
 })
 
-/** Starts work that runs until it is told to end, and records the order in which it begins. */
+/** Starts work that runs until the test ends it, and records the order in which it begins. */
 function startable(ofOptions: AdmissionLimits) {
   const admission = createAdmissionControl(ofOptions)
   const begun: string[] = []
@@ -120,7 +120,7 @@ function startable(ofOptions: AdmissionLimits) {
   return { begun, start, end, endAll }
 }
 
-test('work with long reads, short or not, that runs or waits keeps no other cheap work waiting', async () => {
+test('running or waiting work with long reads, short or not, does not delay other cheap work', async () => {
   const { begun, start, endAll } = startable(onlyCheap)
   const long = { sender, hasLongReads: true }
   for (const name of ['long 1', 'long 2', 'long 3']) start(name, { ...long, cost: 40 })
@@ -141,7 +141,7 @@ test('short work with long reads does not wait for longer work with them, within
   for (const at of [1, 2, 3, 4, 5]) start(`long ${at}`, from(`a${at}`, 50))
   for (const at of [1, 2, 3]) start(`short ${at}`, from('b', 10))
   await passed()
-  // The share of one client is half; more waits as longer work does.
+  // The share of one client is half; work beyond it waits like longer work.
   expect(begun).toEqual(['long 1', 'long 2', 'short 1', 'short 2'])
   start('short of c', from('c', 10))
   start('other of b', { sender: 'b', cost: 10 })
@@ -154,14 +154,14 @@ test('short work with long reads does not wait for longer work with them, within
   await endAll()
 })
 
-test('running work of a client that is alone takes three quarters, and half where it has long reads', async () => {
+test('running work of a single client takes three quarters, and half if it has long reads', async () => {
   const { begun, start, end, endAll } = startable(onlyCheap)
   const costs = [40, 35, 11]
   for (const cost of costs) start(`${cost}`, { sender: 'a', cost })
   for (const cost of [39, 11, 12]) start(`long ${cost}`, { sender: 'a', cost, hasLongReads: true })
   await passed()
   expect(begun).toEqual(['40', '35', 'long 39', 'long 11'])
-  // Beside work of others it has the share that they leave.
+  // Beside work of others it has a share of the rest.
   start('b', { sender: 'b', cost: 20 })
   await end('35')
   expect(begun.slice(4)).toEqual(['b'])
@@ -170,7 +170,7 @@ test('running work of a client that is alone takes three quarters, and half wher
   await endAll()
 })
 
-test('running work of one client leaves a share to others, which begin past what waits of it', async () => {
+test('running work of one client leaves a share to others, which begin before its waiting work', async () => {
   const { begun, start, end, endAll } = startable(onlyCheap)
   const from = (of: string, cost = 20) => ({ sender: of, cost, hasLongReads: true })
   for (const name of ['a1', 'a2', 'a3', 'a4']) start(name, from('a'))
@@ -180,7 +180,7 @@ test('running work of one client leaves a share to others, which begin past what
   start('c1', from('c'))
   await passed()
   expect(begun).toEqual(['a1', 'a2', 'b1', 'c1'])
-  // The first whose turn it is, and whose share is not used up, waits for room, and nobody passes it.
+  // The first in turn whose share is not used up waits for capacity, and no other precedes it.
   start('d1', from('d', 80))
   start('e1', from('e'))
   await end('b1')
@@ -191,7 +191,7 @@ test('running work of one client leaves a share to others, which begin past what
   expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'c1', 'd1', 'e1'])
 })
 
-test('expensive work lets work with long reads go first, too', async () => {
+test('expensive work yields to work with long reads, too', async () => {
   const { begun, start, end, endAll } = startable({ ...options, yieldMilliseconds: 60_000 })
   start('long', { cost: 40, sender, hasLongReads: true })
   start('expensive', whole)
@@ -202,7 +202,7 @@ test('expensive work lets work with long reads go first, too', async () => {
   await endAll()
 })
 
-test('longer cheap work begins, however many senders have short work that runs', async () => {
+test('longer cheap work begins, however many senders have running short work', async () => {
   const admission = createAdmissionControl(onlyCheap)
   const ends: (() => void)[] = []
   const work = (): Promise<void> => new Promise((end) => void ends.push(end))
@@ -215,7 +215,7 @@ test('longer cheap work begins, however many senders have short work that runs',
   await Promise.all(shorts)
 })
 
-test('cheap and short work runs at once, and expensive work lets it go first', async () => {
+test('cheap and short work runs immediately, and expensive work yields to it', async () => {
   const admission = createAdmissionControl({ ...options, yieldMilliseconds: 60_000 })
   const order: string[] = []
   const first = admission.run(() => passed(5), whole)
@@ -228,7 +228,7 @@ test('cheap and short work runs at once, and expensive work lets it go first', a
   expect(order).toEqual(['cheap', 'expensive'])
 })
 
-test('but not for long, however much cheap work there is', async () => {
+test('but expensive work is not delayed for long, however much cheap work there is', async () => {
   const admission = createAdmissionControl(options)
   let isOver = false
   const cheap = admission.run(async () => {
@@ -239,7 +239,7 @@ test('but not for long, however much cheap work there is', async () => {
   await cheap
 })
 
-test('what is given up while it waits does not run, and lets the next one', async () => {
+test('work that is cancelled while it waits does not run, and the next one begins', async () => {
   const admission = createAdmissionControl(options)
   const gone = new AbortController()
   const ran: string[] = []
@@ -252,7 +252,7 @@ test('what is given up while it waits does not run, and lets the next one', asyn
   expect(ran).toEqual(['third'])
 })
 
-test('work that fails gives its turn on', async () => {
+test('work that fails passes its turn on', async () => {
   const admission = createAdmissionControl(options)
   const failing = admission.run(() => Promise.reject(new Error('it fails')), whole)
   const next = admission.run(() => 'it runs', whole)
@@ -261,7 +261,7 @@ test('work that fails gives its turn on', async () => {
   expect(await next).toBe('it runs')
 })
 
-test('what is done at once keeps its turn until the network has had its own', async () => {
+test('synchronous work keeps its turn until the event loop has polled for I/O', async () => {
   const admission = createAdmissionControl(options)
   await admission.run(() => 'done', whole)
   let hasBegun = false
@@ -272,7 +272,7 @@ test('what is done at once keeps its turn until the network has had its own', as
   expect(hasBegun).toBe(true)
 })
 
-test('what is short goes past long lists that wait, which go on where one is given up', async () => {
+test('short work precedes waiting long lists, which continue after one is cancelled', async () => {
   const admission = createAdmissionControl(onlyCheap)
   const gone = new AbortController()
   const order: string[] = []
@@ -288,7 +288,7 @@ test('what is short goes past long lists that wait, which go on where one is giv
   expect(order).toEqual(['short', 'third'])
 })
 
-test('senders are admitted in turn, however many of one wait', async () => {
+test('senders are admitted in turn, however many operations of one wait', async () => {
   const admission = createAdmissionControl(options)
   const order: string[] = []
   const ask = (from: string): Promise<unknown> => admission.run(() => order.push(from), { cost: 100, sender: from })
@@ -298,7 +298,7 @@ test('senders are admitted in turn, however many of one wait', async () => {
   expect(order.slice(0, 4)).toEqual(['flood', 'b', 'c', 'flood'])
 })
 
-test.each(kinds)('%s is refused where too much waits, of one sender or of all', async (_, kind, ofKind) => {
+test.each(kinds)('%s is refused if too much waits, of one sender or of all', async (_, kind, ofKind) => {
   const admission = createAdmissionControl({ ...ofKind, maxWaiting: 5 })
   let end: () => void = () => undefined
   const first = admission[kind](() => new Promise<void>((resolve) => (end = resolve)), whole)
@@ -312,7 +312,7 @@ test.each(kinds)('%s is refused where too much waits, of one sender or of all', 
   expect(await ask('d')).toBe('d')
 })
 
-test('after work of one kind that takes the event loop for long, it pauses as long before work of another kind begins', async () => {
+test('after work of one kind that blocks the event loop, it pauses for as long before work of another kind', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
   try {
     const admission = createAdmissionControl(options)
@@ -329,7 +329,7 @@ test('after work of one kind that takes the event loop for long, it pauses as lo
   }
 })
 
-test('after expensive work that blocks one iteration of the event loop together, it pauses as long as all of it', async () => {
+test('after expensive work that together blocks one iteration of the event loop, it pauses for the total time', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   let now = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
@@ -354,7 +354,7 @@ describe('senders of one network', () => {
   const ofNetwork = Array.from({ length: 6 }, (_, at) => `2001:db8:1:${at}::/64`)
   const [n0, n1, n2, n3, n4, n5] = ofNetwork as [string, string, string, string, string, string]
 
-  test.each(kinds)('have the turns of one, among %s', async (_, kind, ofKind) => {
+  test.each(kinds)('share the turns of one sender, among %s', async (_, kind, ofKind) => {
     const admission = createAdmissionControl(ofKind)
     const order: string[] = []
     const ask = (from: string): Promise<unknown> => admission[kind](() => order.push(from), { cost: 100, sender: from })
@@ -363,20 +363,20 @@ describe('senders of one network', () => {
     expect(order).toEqual([n0, 'b', 'c', n1, 'b', n2, n3, n4, n5, n0])
   })
 
-  test('have a fair share of what others leave of the queue', async () => {
+  test('have a fair share of the rest of the queue', async () => {
     const admission = createAdmissionControl({ ...options, maxWaiting: 6 })
     let end: () => void = () => undefined
     const first = admission.run(() => new Promise<void>((resolve) => (end = resolve)), whole)
     const ask = (from: string): Promise<string> => admission.run(() => from, { cost: 100, sender: from })
-    const asked = Promise.allSettled([...ofNetwork, 'b'].map(ask))
+    const settled = Promise.allSettled([...ofNetwork, 'b'].map(ask))
     await passed()
     end()
-    const results = await asked
+    const results = await settled
     await first
     expect(results.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, false, false, false, true])
   })
 
-  test('have as much short work at once as one', async () => {
+  test('have the concurrent short work of one sender', async () => {
     const admission = createAdmissionControl(onlyCheap)
     const begun: string[] = []
     const ends: (() => void)[] = []

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FairQueue } from '../../../../src/graphql/execution/admission/fair-queue.ts'
 
-/** Senders by themselves, and some of two networks. */
+/** Single senders, and some of two networks. */
 const networks = ['2001:db8:1', '2001:db8:2'] as const
 const senders = [
   'a',
@@ -31,7 +31,7 @@ interface Waiting {
   readonly entries: number[]
 }
 
-/** As slow as can be: the clients in the order of their turns, each with its senders in theirs, and what waits of them. */
+/** Reference implementation: clients in the order of their turns, each with its senders in turn and their entries. */
 class Model {
   turns: { readonly client: string; waiting: Waiting[] }[] = []
 
@@ -82,7 +82,7 @@ class Model {
   }
 }
 
-test('serves networks in turn, and the senders of each, each first in first out, whoever leaves or is passed over', () => {
+test('serves networks and their senders in turn, each first in first out, also after removals and skips', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const queue = new FairQueue<number>()

@@ -24,7 +24,7 @@ async function iterations(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A queue, and the pauses of its admission control, each of which ends when it is told to. */
+/** Creates a queue, and the pauses of its admission control, which the test ends. */
 function recording() {
   const pauses: { readonly milliseconds: number; readonly end: () => void }[] = []
   const pause = (milliseconds: number): Promise<void> =>
@@ -71,7 +71,7 @@ test('failed operations that block the event loop delay the next one of them, an
   const began = performance.now()
   await queue.execute('error', expensive, one, () => block(20))
   const nextBegan = await queue.execute('error', expensive, one, () => performance.now())
-  // Twice as long again as it blocked; a timer may fire a millisecond before its time.
+  // Twice as long as it blocked; a timer may fire a millisecond early.
   expect(nextBegan - began).toBeGreaterThan(50)
   expect(pauses).toEqual([])
 })
@@ -88,7 +88,7 @@ test('an execution keeps its turn while it waits for reads, until it has ended',
   expect(order).toEqual(['first begins', 'first ends', 'second begins'])
 })
 
-test('an execution that waits long keeps its turn for a time only, because it may wait for the next one', async () => {
+test('an execution that waits long keeps its turn for a limited time, because it may wait for the next one', async () => {
   const { queue } = recording()
   let end: () => void = () => undefined
   const first = queue.execute(
@@ -154,7 +154,7 @@ test('compilations for one run take turns with cheap operations, and rest', asyn
   expect(reasons).toEqual(['not compiled'])
 })
 
-test('the pause is as long as values that came later, and the text of the result, kept the event loop busy', async () => {
+test('the pause includes the time in which later values and the text of the result blocked the event loop', async () => {
   const { queue, pauses } = recording()
   await queue.execute('not compiled', expensive, one, async () => {
     await iterations(2)
@@ -187,7 +187,7 @@ test('senders take turns, and those of one network as one', async () => {
   expect(begun).toHaveLength(senders.length)
 })
 
-test('an execution that fails rejects its own result alone', async () => {
+test('an execution that fails rejects its own result only', async () => {
   const { queue } = recording()
   const failing = queue.execute('error', expensive, one, () => Promise.reject(new Error('own')))
   const next = queue.execute('error', expensive, one, () => 'next')

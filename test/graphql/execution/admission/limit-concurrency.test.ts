@@ -3,7 +3,7 @@ import { Canceller } from '../../../../src/database/cancellation.ts'
 import { ReadCancelled } from '../../../../src/database/errors.ts'
 import { limitConcurrency } from '../../../../src/graphql/execution/admission/limit-concurrency.ts'
 
-/** Work that ends when it is told to, by its name. */
+/** Creates tasks by name, which run until the test ends them. */
 function controlled(most: number) {
   const limit = limitConcurrency(most)
   const begun: string[] = []
@@ -26,7 +26,7 @@ function controlled(most: number) {
   }
 }
 
-test('a sender has at most half, and the others run beside it', async () => {
+test('a sender has at most half of the limit, and the others run beside it', async () => {
   const { begin, begun } = controlled(4)
   for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1']) void begin(name)
   await new Promise(setImmediate)
@@ -41,17 +41,17 @@ test('senders take turns, each in its order', async () => {
   expect(begun).toEqual(['a1', 'b1', 'a2', 'b2', 'c1', 'a3'])
 })
 
-describe('senders of one network of IPv6', () => {
+describe('senders of one IPv6 network', () => {
   const ofNetwork = (at: number, work: number): string => `2001:db8:1:${at}::/64 ${work}`
 
-  test('have half together', async () => {
+  test('have half of the limit together', async () => {
     const { begin, begun } = controlled(4)
     for (const name of [...[1, 2, 3, 4].map((at) => ofNetwork(at, 1)), 'b1', 'c1']) void begin(name)
     await new Promise(setImmediate)
     expect(begun).toEqual([ofNetwork(1, 1), ofNetwork(2, 1), 'b1', 'c1'])
   })
 
-  test('have the turns of one, and take these in turn', async () => {
+  test('share the turns of one sender, and alternate in them', async () => {
     const { begin, begun, end } = controlled(1)
     const works = [ofNetwork(1, 1), ofNetwork(1, 2), ofNetwork(1, 3), ofNetwork(2, 1), ofNetwork(3, 1)]
     for (const name of [...works, 'b1', 'b2']) void begin(name)
@@ -62,7 +62,7 @@ describe('senders of one network of IPv6', () => {
   })
 })
 
-test('gives results and errors, and goes on after either', async () => {
+test('passes on results and errors, and continues after either', async () => {
   const limit = limitConcurrency(1)
   const results = await Promise.allSettled([
     limit('a', () => Promise.resolve(1)),

@@ -28,14 +28,14 @@ const operations = path.resolve(import.meta.dirname, '../../../../src/rest/opera
 
 const typeNameOf = (value: object): string => ('colour' in value ? 'Other' : 'strange' in value ? 'Strange' : 'Node')
 
-/** An interface that tells the type of a value by the value alone. */
+/** An interface whose type is resolved by the value only. */
 const named = new GraphQLInterfaceType({
   name: 'Named',
   fields: { name: { type: GraphQLString } },
   resolveType: typeNameOf,
   extensions: { typeNameOf },
 })
-const asked = new GraphQLInterfaceType({
+const typedByInfo = new GraphQLInterfaceType({
   name: 'Asked',
   fields: { name: { type: GraphQLString } },
   resolveType: (_, __, info) => info.parentType.name,
@@ -46,10 +46,10 @@ const other = new GraphQLObjectType({
   fields: { name: { type: GraphQLString }, colour: { type: GraphQLString } },
 })
 
-/** Fields that give, refuse, fail, and give what they must not, at once and later. */
+/** Fields that return values, null and invalid values, and fields that fail, synchronously and asynchronously. */
 const node: GraphQLObjectType = new GraphQLObjectType({
   name: 'Node',
-  interfaces: [named, asked],
+  interfaces: [named, typedByInfo],
   fields: () => ({
     name: { type: GraphQLString },
     named: { type: new GraphQLNonNull(named), resolve: (source: unknown) => source },
@@ -58,7 +58,7 @@ const node: GraphQLObjectType = new GraphQLObjectType({
       resolve: (source: unknown) => [{ name: 'other', colour: 'red' }, null, Promise.resolve(source)],
     },
     strange: { type: named, resolve: () => ({ name: 'stranger', strange: true }) },
-    asked: { type: asked, resolve: (source: unknown) => source },
+    asked: { type: typedByInfo, resolve: (source: unknown) => source },
     size: { type: new GraphQLNonNull(GraphQLInt) },
     echo: {
       type: GraphQLFloat,
@@ -92,7 +92,7 @@ function fail(words: string): never {
   throw new Error(words)
 }
 
-/** Selections of fields, under their names or others, in fragments or not. */
+/** Selections of fields, with and without aliases and fragments. */
 const selection: fc.Memo<string> = fc.memo((depth) => {
   const leaf = fc.constantFrom(
     'name',
@@ -135,7 +135,7 @@ const selection: fc.Memo<string> = fc.memo((depth) => {
 })
 
 describe('a compiled query', () => {
-  test('is answered as graphql-js answers it: data, order, nulls and errors', async () => {
+  test('has the same result as with graphql-js: data, order, nulls and errors', async () => {
     let compared = 0
     await fc.assert(
       fc.asyncProperty(
@@ -184,7 +184,7 @@ describe('a compiled query', () => {
     expect(isCompiled(schema, `{ ...F0 } ${fragments.join(' ')}`)).toBe(true)
   })
 
-  test('leaves no rejection unhandled where one field fails before others do', async () => {
+  test('leaves no rejection unhandled if one field fails before others', async () => {
     const document = parse('{ failsLater many { failsLater } wrong fails missing { name } }')
     const unhandled: unknown[] = []
     const listen = (error: unknown): void => void unhandled.push(error)
@@ -208,7 +208,7 @@ describe('a compiled query', () => {
 })
 
 describe('a compiled operation', () => {
-  test.each(readdirSync(operations))('is there for each operation of REST in %s', (file) => {
+  test.each(readdirSync(operations))('exists for each operation of REST in %s', (file) => {
     const source = readFileSync(path.join(operations, file), 'utf8')
     const names = parse(source).definitions.flatMap((definition) =>
       definition.kind === Kind.OPERATION_DEFINITION ? [definition.name?.value ?? null] : [],
@@ -218,7 +218,7 @@ describe('a compiled operation', () => {
   })
 
   test.each(['{ named { name } }', '{ nameds { __typename ... on Other { colour } } }', '{ ... on Named { name } }'])(
-    'is there for an interface that tells a type by its value: %s',
+    'exists for an interface whose type is resolved by the value: %s',
     (source) => {
       expect(isCompiled(schema, source)).toBe(true)
     },
@@ -246,7 +246,7 @@ describe('a compiled operation', () => {
     }
   })
 
-  test('is there for objects by their ids', () => {
+  test('exists for objects by their ids', () => {
     const source = `{ nodes(ids: ["one"]) { id ... on Vault { positions { id } } ... on Strategy { name } } }`
     expect(isCompiled(ownSchema, source)).toBe(true)
   })

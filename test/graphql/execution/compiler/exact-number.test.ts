@@ -18,7 +18,7 @@ const decimalText = fc
   )
   .map(([sign, whole, fraction]) => `${sign}${BigInt(whole)}${fraction === '' ? '' : `.${fraction}`}`)
 
-/** Around the most that a float holds exactly, and what a float would write with an exponent. */
+/** Decimals around the greatest exact integer of a float, and those that a float writes with an exponent. */
 const edges = [
   '0',
   '-0.000000',
@@ -65,7 +65,7 @@ describe('a decimal that is served', () => {
     )
   })
 
-  test('is a float where the float says the same, and only there', () => {
+  test('is a float if and only if the float has the same decimal text', () => {
     fc.assert(
       fc.property(decimalText, (text) => {
         const number = exactNumber(text)
@@ -76,7 +76,7 @@ describe('a decimal that is served', () => {
     )
   })
 
-  test('is written as the number it is', () => {
+  test('is written as an exact number', () => {
     fc.assert(
       fc.property(decimalText, (text) => {
         expect(exactText(text)).toBe(stringify(exactNumber(text)))
@@ -86,7 +86,7 @@ describe('a decimal that is served', () => {
     )
   })
 
-  test('stands in any place of an answer, once or often', () => {
+  test('may occur anywhere in a response, repeatedly', () => {
     const amounts = ['1.5', '12345678901234567890.123456', '-98765432109876543210.000001']
     expect(stringify({ a: amounts.map(exactNumber), b: { c: exactNumber(amounts[1] as string) }, d: null })).toBe(
       `{"a":[${amounts.join(',')}],"b":{"c":${amounts[1]}},"d":null}`,
@@ -95,7 +95,7 @@ describe('a decimal that is served', () => {
 })
 
 describe('a leaf that is written', () => {
-  test('has the text that JSON has for it', () => {
+  test('has the same text as by JSON.stringify', () => {
     const leaf = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: 'grapheme-ascii' }),
@@ -117,7 +117,7 @@ describe('a leaf that is written', () => {
 })
 
 describe('a string that is served', () => {
-  /** Escapes of JSON that look like what marks a number, and quotes around them. */
+  /** JSON escapes that resemble the marker of a number, and quotes around them. */
   const lookalike = decimalText.chain((text) =>
     fc.constantFrom(
       text,
@@ -132,7 +132,7 @@ describe('a string that is served', () => {
   )
   const text = fc.oneof(lookalike, fc.string({ unit: 'binary' })).filter((value) => !value.includes('\0'))
 
-  test('stays the string it is, beside a number or as a key', () => {
+  test('is unchanged, beside a number or as a key', () => {
     fc.assert(
       fc.property(fc.array(text), text, text, (list, key, value) => {
         const exact = exactNumber('12345678901234567890.123456')
