@@ -29,7 +29,7 @@ function conditional(path: string, ifNoneMatch: string): Promise<Response> {
   return gateway.get(path, { headers: { 'if-none-match': ifNoneMatch } })
 }
 
-/** Headers that a body brings, which no Response without one has. */
+/** Headers of a body, which a Response without one lacks. */
 /** The parts of two equal responses that must be equal. */
 function headersOf(response: Response): Record<string, string> {
   const differ = ['content-length', 'x-request-id']
@@ -68,13 +68,13 @@ describe('an answer', () => {
     expect(response.headers.get('cache-control')).toBe('no-cache')
   })
 
-  test('has the ETag of its content: the same for the same, another for another', async () => {
+  test('has the ETag of its content', async () => {
     const etags = await Promise.all(paths.map(async (path) => etagOf(await gateway.get(path))))
     expect(new Set(etags).size).toBe(paths.length)
     expect(await Promise.all(paths.map(async (path) => etagOf(await gateway.get(`${path}?ignored=1`))))).toEqual(etags)
   })
 
-  test('has another ETag when it has changed, and then is served whole', async () => {
+  test('has another ETag after a change, and is sent in full', async () => {
     const snapshot = `/vault/${vault}/snapshot`
     const strategies = etagOf(await gateway.get('/strategies'))
     const before = etagOf(await gateway.get(snapshot))
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect((await conditional('/strategies', strategies)).status).toBe(200)
   })
 
-  test('keeps its ETag when something else has changed', async () => {
+  test('keeps its ETag after changes of other data', async () => {
     const universe = etagOf(await gateway.get('/universe'))
     await apply(database, [opened(vaultA, 'fresh')])
     expect((await conditional('/universe', universe)).status).toBe(304)

@@ -27,7 +27,7 @@ beforeAll(async () => {
   gateway = gatewayOn(database, { cache: createResponseCache(1_000_000), versions })
 })
 
-test('the equity of a vault has a line for each point, with all digits', async () => {
+test('the CSV of equity has a line for each point, with all digits', async () => {
   const response = await gateway.get(`/vault/${vault}/equity`, csv)
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
   expect((await response.text()).split('\r\n')).toEqual([
@@ -38,7 +38,7 @@ test('the equity of a vault has a line for each point, with all digits', async (
   ])
 })
 
-test('the events of a vault have a line for each row, quoted where that is needed, and a link to the next page', async () => {
+test('the CSV of events has a line for each row, quoted if necessary, and a link to the next page', async () => {
   const response = await gateway.get(`/vault/${vault}/events?limit=1`, csv)
   const [names, row, ...others] = (await response.text()).split('\r\n')
   expect(names).toBe('txHash,logIndex,block,ts,type,amountUsd,positionId,reason')
@@ -49,7 +49,7 @@ test('the events of a vault have a line for each row, quoted where that is neede
   expect(response.headers.get('link')).toMatch(/events\?limit=1&cursor=.*rel="next"/)
 })
 
-describe('what a client accepts', () => {
+describe('content negotiation', () => {
   test.each([
     ['text/csv', 'text/csv'],
     ['TEXT/CSV;q=0.9, application/json;q=0.5', 'text/csv'],
@@ -68,23 +68,23 @@ describe('what a client accepts', () => {
     expect(response.headers.get('vary')).toBe('accept, accept-encoding')
   })
 
-  test('has an ETag for each type, also from the cache', async () => {
+  test('gives each media type a separate ETag, also from the cache', async () => {
     for (const path of ['equity', 'events']) {
-      const asked = (accept: string, tag = '""'): Promise<Response> =>
+      const requestAs = (accept: string, tag = '""'): Promise<Response> =>
         gateway.get(`/vault/${vault}/${path}`, { headers: { accept, 'if-none-match': tag } })
       for (let times = 0; times < 2; times++) {
-        const tags = [await asked('text/csv'), await asked('application/json')].map(({ headers }) =>
+        const tags = [await requestAs('text/csv'), await requestAs('application/json')].map(({ headers }) =>
           headers.get('etag'),
         )
         const [tag = ''] = tags
         expect(new Set(tags).size).toBe(2)
-        expect((await asked('text/csv', tag ?? '')).status).toBe(304)
-        expect((await asked('application/json', tag ?? '')).status).toBe(200)
+        expect((await requestAs('text/csv', tag ?? '')).status).toBe(304)
+        expect((await requestAs('application/json', tag ?? '')).status).toBe(200)
       }
     }
   })
 
-  test('is answered as JSON by the other paths, and in refusals', async () => {
+  test('returns JSON for the other paths, and for refusals', async () => {
     for (const path of [`/vault/${vault}/snapshot`, '/strategies', '/universe']) {
       const response = await gateway.get(path, csv)
       expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -94,8 +94,8 @@ describe('what a client accepts', () => {
   })
 })
 
-test('an empty list is a line of names', async () => expect(await csvOfList('[]', ['a', 'b'])).toBe('a,b\r\n'))
+test('an empty list has only the header line', async () => expect(await csvOfList('[]', ['a', 'b'])).toBe('a,b\r\n'))
 
-test('numbers in texts stay as they are', async () => {
+test('numbers in texts are unchanged', async () => {
   expect(await csvOfList('[{"a":"\\"b\\":1","c":1.50}]', ['a', 'c'])).toBe('a,c\r\n"""b"":1",1.50\r\n')
 })

@@ -11,11 +11,11 @@ interface Point {
 }
 
 const hour = 3_600
-/** More than the default of points. */
+/** More points than the default. */
 const recordedMarks = 700
 const spikeAt = 333
 
-/** A saw, with one spike. */
+/** A sawtooth wave with one spike. */
 function valueAt(index: number): number {
   return index === spikeAt ? 5_000 : 1_000 + (index % 7)
 }
@@ -54,22 +54,22 @@ describe('a span of time', () => {
   const tenth = midnight + 10 * hour
   const twentieth = midnight + 20 * hour
 
-  test('includes since and leaves out until', async () => {
+  test('includes since and excludes until', async () => {
     const span = await equity(`?since=${String(tenth)}&until=${String(twentieth)}`)
     expect(span).toEqual(recorded.slice(10, 20))
   })
 
-  test('begins right after a point that is a second older', async () => {
+  test('begins after a point that is a second older', async () => {
     const [first] = await equity(`?since=${String(tenth + 1)}`)
     expect(first?.ts).toBe(tenth + hour)
   })
 
-  test('reaches until a point that is a second older', async () => {
+  test('includes a point that is a second older than until', async () => {
     const last = (await equity(`?until=${String(twentieth + 1)}`)).at(-1)
     expect(last?.ts).toBe(twentieth)
   })
 
-  test('is empty where since is until', async () => {
+  test('is empty if since equals until', async () => {
     expect(await equity(`?since=${String(tenth)}&until=${String(tenth)}`)).toEqual([])
   })
 
@@ -83,13 +83,13 @@ describe('a span of time', () => {
 describe('points', () => {
   const byTime = (): Map<number, Point> => new Map(recorded.map((point) => [point.ts, point]))
 
-  test.each([2, 3, 10, 499, 500, 700])('are exactly as many as requested: %i', async (points) => {
+  test.each([2, 3, 10, 499, 500, 700])('have the requested number: %i', async (points) => {
     const served = await equity(`?points=${String(points)}`)
     expect(served).toHaveLength(points)
     expect([served[0], served.at(-1)]).toEqual([recorded[0], recorded.at(-1)])
   })
 
-  test.each([2, 3, 10, 499, 700])('are only ones that were recorded, in order of time: %i', async (points) => {
+  test.each([2, 3, 10, 499, 700])('are recorded ones only, in order of time: %i', async (points) => {
     const served = await equity(`?points=${String(points)}`)
     const known = byTime()
     for (const point of served) expect(point).toEqual(known.get(point.ts))
@@ -97,7 +97,7 @@ describe('points', () => {
     expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
   })
 
-  test.each([701, 702, 2_000])('are all points where more are requested: %i', async (points) => {
+  test.each([701, 702, 2_000])('are all points if more are requested: %i', async (points) => {
     expect(await equity(`?points=${String(points)}`)).toEqual(recorded)
   })
 
@@ -106,12 +106,12 @@ describe('points', () => {
     expect(await equity()).toHaveLength(500)
   })
 
-  test('keep the spike that makes the shape', async () => {
+  test('include the spike', async () => {
     expect(await equity('?points=10')).toContainEqual(recorded[spikeAt])
   })
 })
 
-test('a deposit moves value and capital alike, and so no point is a rally', async () => {
+test('a deposit changes value and capital equally, so that no point shows a gain', async () => {
   const points = await equity('', vaultB)
   expect(points.map((point) => point.valueUsd + point.capitalOutUsd - point.capitalInUsd)).toEqual([0, 1])
   expect(points.at(-1)).toEqual({ ts: midnight + hour, valueUsd: 10_001, capitalInUsd: 10_000, capitalOutUsd: 0 })

@@ -15,7 +15,7 @@ interface Row {
 
 const rowsPerBlock = 3
 
-/** The event with this number: three to a block, whose log indexes don't come in the order of the feed. */
+/** Returns the event with this number: three in each block, with log indexes that are not in the order of the feed. */
 function numbered(number: number, vault = vaultA): FactInput {
   const inBlock = number % rowsPerBlock
   const block = 100 + (number - inBlock) / rowsPerBlock
@@ -77,7 +77,7 @@ describe('the rows', () => {
     ])
   })
 
-  test('are newest first by block, whatever order they came in and whatever their times', async () => {
+  test('are newest first by block, for any order of the feed and any times', async () => {
     const at = (block: number): FactInput => ({ ...numbered(1), block, txHash: hashOf(block) }) as FactInput
     await apply(database, [at(7), at(1_000_000_000_000), at(50)])
     expect((await rows()).map(({ block }) => block)).toEqual([1_000_000_000_000, 50, 7])
@@ -102,7 +102,7 @@ describe('filters', () => {
     ])
   })
 
-  test('leave rows of one type, or of several', async () => {
+  test('select rows of one type, or of several', async () => {
     const types = async (query: string): Promise<string[]> =>
       [...new Set((await rows(query)).map(({ type }) => type))].sort()
     expect(await types('?type=fee')).toEqual(['fee'])
@@ -113,7 +113,7 @@ describe('filters', () => {
     expect(await rows('?type=fee,fee')).toHaveLength(4)
   })
 
-  test('include since and leave out until', async () => {
+  test('include since and exclude until', async () => {
     const blocks = async (query: string): Promise<number[]> => [
       ...new Set((await rows(query)).map(({ block }) => block)),
     ]
@@ -124,14 +124,14 @@ describe('filters', () => {
     expect(await blocks(`?since=${from}&until=${from}`)).toEqual([])
   })
 
-  test('are taken together', async () => {
+  test('are combined', async () => {
     const found = await rows(`?type=fee,harvest&since=${String(midnight + 101)}&limit=2`)
     expect(found.map(({ txHash }) => txHash)).toEqual([hashOf(8), hashOf(6)])
   })
 })
 
 describe('Link', () => {
-  test.each([1, 2, 3, 4, 7, 29, 30])('leads through each of 30 rows once, %i at a time', async (limit) => {
+  test.each([1, 2, 3, 4, 7, 29, 30])('pages through each of 30 rows once, %i at a time', async (limit) => {
     await apply(database, events(0, 30))
     const pages = await linkedPages(gateway.get, `/vault/${vaultA}/events?limit=${String(limit)}`)
     const lists = await Promise.all(pages.map(rowsOf))
@@ -142,7 +142,7 @@ describe('Link', () => {
     expect(all.map(({ txHash }) => txHash).sort()).toEqual(Array.from({ length: 30 }, (_, index) => hashOf(index)))
   })
 
-  test('leads through each row once while new ones arrive between the pages', async () => {
+  test('pages through each row once while new ones arrive between the pages', async () => {
     await apply(database, events(0, 12))
     let arrived = 12
     const first = await gateway.get(`/vault/${vaultA}/events?limit=5`)
@@ -185,7 +185,7 @@ describe('Link', () => {
     expect(new Set(cursors.flat()).size).toBe(4)
   })
 
-  test('is not on the last page, nor where there is but one', async () => {
+  test('is absent on the last page, and on an only page', async () => {
     await apply(database, events(0, 4))
     for (const query of ['', '?limit=4', '?limit=5', '?type=suspend', '?type=fee&limit=2']) {
       expect(nextLink(await gateway.get(`/vault/${vaultA}/events${query}`))).toBeNull()
@@ -193,7 +193,7 @@ describe('Link', () => {
     expect((await linkedPages(gateway.get, `/vault/${vaultA}/events?limit=2`)).at(-1)?.headers.get('link')).toBeNull()
   })
 
-  test('is linked in a short header, however long its filters are written', async () => {
+  test('is a short header, however long the filters of the request are', async () => {
     await apply(database, events(0, 9))
     const path = `/vault/${vaultA}/events?type=${'fee,deposit,'.repeat(200)}fee&since=${'0'.repeat(2_000)}7&limit=001`
     const [first, second] = await linkedPages(gateway.get, path)

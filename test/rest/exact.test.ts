@@ -15,13 +15,13 @@ interface Course {
   readonly in: string
   readonly found: string
   readonly out: string
-  /** Of USDC, at the mark and at the withdrawal. */
+  /** Prices of USDC, at the mark and at the withdrawal. */
   readonly price: string
   readonly left: string
   readonly net: string
 }
 
-/** Courses of a vault: a deposit, a valuation, and a withdrawal that finds the same value. */
+/** Histories of a vault: a deposit, a valuation, and a withdrawal at the same value. */
 const courses: Readonly<Record<string, Course>> = {
   'that a float holds': { in: '100', found: '103.25', out: '3.25', price: '1.01', left: '100', net: '3.25' },
   'of a micro-dollar': {
@@ -89,7 +89,7 @@ describe.each(Object.keys(courses))('amounts %s', (name) => {
     return (exactJson(answer) as { data: { vault: Data } }).data.vault
   }
 
-  test.each(['REST', 'GraphQL'])('keep both invariants on the text served over %s', async (way) => {
+  test.each(['REST', 'GraphQL'])('satisfy both invariants in the text that is served over %s', async (way) => {
     const selection = 'valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd'
     const amounts = await (way === 'REST' ? overRest<Amounts>('snapshot') : overGraphql<Amounts>(selection))
     const { valueUsd, capitalInUsd, capitalOutUsd, netUsd, strategyDeltaUsd, marketDeltaUsd } = amounts
@@ -103,7 +103,7 @@ describe.each(Object.keys(courses))('amounts %s', (name) => {
     }).toEqual({ left: course.left, in: course.in, out: course.out, net: course.net })
   })
 
-  test.each(['REST', 'GraphQL'])('stand in equity over %s as they were recorded', async (way) => {
+  test.each(['REST', 'GraphQL'])('are in equity over %s as they were recorded', async (way) => {
     const points = await (way === 'REST'
       ? overRest<Amounts[]>('equity')
       : overGraphql<{ equity: Amounts[] }>('equity { valueUsd capitalInUsd capitalOutUsd }').then(
@@ -113,7 +113,7 @@ describe.each(Object.keys(courses))('amounts %s', (name) => {
     expect(points.map(({ capitalOutUsd }) => capitalOutUsd.toFixed())).toEqual(['0', '0', course.out])
   })
 
-  test.each(['REST', 'GraphQL'])('stand in the ledger over %s as they were moved', async (way) => {
+  test.each(['REST', 'GraphQL'])('are in the ledger over %s as they were transferred', async (way) => {
     type Rows = { amountUsd: Decimal }[]
     const rows = await (way === 'REST'
       ? overRest<Rows>('events')

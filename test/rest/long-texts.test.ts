@@ -34,7 +34,7 @@ function csvField(text: string | null): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-test('a long list becomes CSV in slices, to the byte that of all at once', async () => {
+test('a long list is converted to CSV in slices, with the same bytes as at once', async () => {
   const [csv, ran] = await iterationsOf(() => csvOfList(list, ['at', 'reason', 'isLast']))
   const lines = reasons.map((reason, at) => `${at},${csvField(reason)},${String(at === 299)}\r\n`)
   expect(csv === `at,reason,isLast\r\n${lines.join('')}`).toBe(true)
@@ -42,13 +42,13 @@ test('a long list becomes CSV in slices, to the byte that of all at once', async
   expect(ran).toBeGreaterThanOrEqual(slices)
 })
 
-test('a short list becomes CSV at once', async () => {
+test('a short list is converted to CSV at once', async () => {
   const short = JSON.stringify([{ at: 1 }])
   expect(await iterationsOf(() => csvOfList(short, ['at']))).toEqual(['at\r\n1\r\n', 0])
   expect(await csvOfList('[]', ['at'])).toBe('at\r\n')
 })
 
-test('any texts are the same in CSV, wherever a slice ends', async () => {
+test('CSV of any texts is the same for all ends of slices', async () => {
   const text = fc.string({ unit: fc.constantFrom('}', '{', ',', '"', '\\', 'a', ':', '1', '[', ']') })
   await fc.assert(
     fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 5 }), fc.nat(40), async (texts, lead) => {
@@ -73,7 +73,7 @@ test('a long list is written in slices, with its items in order', async () => {
   expect((await operation.write(later, {}, {}, Infinity)).text === JSON.stringify(parents)).toBe(true)
 })
 
-test('a list that is too long is not written to its end', async () => {
+test('a list over the length limit is not written to its end', async () => {
   let written = 0
   const write = listOf((item) => `"${item as string}${written++}"`)
   const items = Array.from({ length: 3_000 }, () => 'x'.repeat(1_000))
@@ -126,7 +126,7 @@ test('a page of rows with long texts is the same in JSON, CSV and GraphQL', asyn
   expect(queried.events.nodes.map(({ reason }) => reason)).toEqual(newestFirst)
 })
 
-test('the slices of a list end with the run that has failed', async () => {
+test('no further slices of a list are written after its run has failed', async () => {
   let resolved = 0
   const item = (): string => {
     resolved++

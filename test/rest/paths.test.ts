@@ -37,7 +37,7 @@ const snapshotWith = (positions: number, status: string): object => ({
   updatedAt: integer,
 })
 
-describe('the six paths, over a world with something of everything', () => {
+describe('the six paths, on a database with all kinds of facts', () => {
   let gateway: TestGateway
 
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe('the six paths, over a world with something of everything', () => {
     },
   )
 
-  test('a snapshot of a suspended vault says why, since when, and that exits remain', async () => {
+  test('a snapshot of a suspended vault has the reason, the time, and the note that exits remain open', async () => {
     const suspension = { reason: 'an oracle strays', since: integer, exitsAvailable: true }
     expect(await body(`/vault/${vaultThatIs.suspended}/snapshot`)).toStrictEqual({
       ...snapshotWith(1, 'suspended'),
@@ -100,7 +100,7 @@ describe('the six paths, over a world with something of everything', () => {
     }
   })
 
-  test('strategies are a list, with realised figures or null before there are any', async () => {
+  test('strategies are a list, with realised returns or null before there are any', async () => {
     const [seasoned, fresh] = (await rows('/strategies')) as { pairs: unknown; liveApr: unknown; sigma: unknown }[]
     const copy = (id: string): object => ({
       id,
@@ -129,7 +129,7 @@ describe('the six paths, over a world with something of everything', () => {
   })
 })
 
-describe('the six paths, over facts that are known', () => {
+describe('the six paths, on known facts', () => {
   test('a snapshot equals its facts', async () => {
     const database = await emptyDatabase()
     const fees = { contributedUsd: '100', withdrawnUsd: '10', taxedUsd: '0.5', highWaterUsd: '7' }

@@ -21,7 +21,7 @@ beforeAll(async () => {
   gateway = gatewayOn(database)
 })
 
-test("limits of clients' queries are none of the paths", async () => {
+test("limits of clients' queries do not apply to the paths", async () => {
   const narrow = Object.fromEntries(Object.keys(defaultQueryLimits).map((name) => [name, 1])) as QueryLimits
   const { get } = gatewayOn(database, { queryLimits: { ...narrow, aliases: 0, directives: 0 } })
   const longest = [`/vault/${vault}/equity?points=2000`, `/vault/${vault}/events?limit=1000`]
@@ -29,7 +29,7 @@ test("limits of clients' queries are none of the paths", async () => {
 })
 
 describe('a vault', () => {
-  test.each(ofVaults)('that is not known has no %s', async (name) => {
+  test.each(ofVaults)('that is unknown has no %s', async (name) => {
     const problem = await problemOf(await gateway.get(`/vault/${vaultA}/${name}`), 404)
     expect(problem).toMatchObject({ type: 'urn:vault-gateway:problem:vault-not-found' })
     expect(problem.detail).toContain(vaultA)
@@ -145,10 +145,10 @@ describe('a parameter', () => {
   })
 
   test.each(paths)('that %s does not have is ignored', async (path) => {
-    const plain = await gateway.get(path)
+    const withoutParameter = await gateway.get(path)
     const more = await gateway.get(`${path}?a=1&a=2&address=${addressOf(9)}&first=x&after=x&category=x&key=%E0%A4%A`)
     expect(more.status).toBe(200)
-    expect(await more.text()).toBe(await plain.text())
+    expect(await more.text()).toBe(await withoutParameter.text())
   })
 })
 
@@ -171,7 +171,7 @@ describe('a path', () => {
     expect(problem).toMatchObject({ type: 'urn:vault-gateway:problem:path-not-found' })
   })
 
-  test.each(paths)('is only read: %s', async (path) => {
+  test.each(paths)('is read-only: %s', async (path) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const response = await gateway.get(path, { method })
       expect(response.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
@@ -191,7 +191,7 @@ describe('a failing database', () => {
     ])
   })
 
-  test('is masked over GraphQL, and reported once though several fields fail by it', async () => {
+  test('is masked over GraphQL, and reported once though several fields fail', async () => {
     const broken = gatewayOn(failing(database))
     const several = `{ a: vault(address: "${vault}") { address } b: vault(address: "${vaultA}") { address } strategies { id } }`
     const response = await broken.post(several)
@@ -209,7 +209,7 @@ describe('a failing database', () => {
     expect(broken.reported).toHaveLength(2)
   })
 
-  test("lets GraphiQL's page open, and is reported", async () => {
+  test("does not prevent GraphiQL's page, and is reported", async () => {
     const broken = gatewayOn(failing(database))
     const page = await broken.get('/graphql', { headers: { accept: 'text/html' } })
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
