@@ -2,7 +2,7 @@ import { defaultHttpLimits } from '../src/limits.ts'
 import { describe, expect, test } from 'vitest'
 import { BadConfig, readConfig } from '../src/config.ts'
 
-/** Bounds of queries that no variable sets. */
+/** Query limits that no variable sets. */
 const fixedBounds = {
   lines: 1_000,
   repeats: 100,
@@ -70,7 +70,7 @@ const oneHost =
 const badPort =
   'has a port that is not a number from 1 to 65535, or a : / ? or # in the password that is not percent-encoded'
 
-/** Database addresses with their problems. */
+/** Invalid database URLs, and their problems. */
 const badAddresses = [
   ['postgres://user:sec#ret@host/name', encodeUser],
   ['postgres://user:123#ret@host/name', encodeUser],
@@ -123,7 +123,7 @@ describe('the configuration', () => {
     expect(readConfig({})).toEqual(defaults)
   })
 
-  test('takes an empty variable as unset, and leaves others alone', () => {
+  test('treats an empty variable as unset, and ignores other variables', () => {
     const empty = Object.fromEntries(variables.map((name) => [name, '']))
     expect(readConfig({ ...empty, PATH: '/bin', DEMO_X: 'x', HOME: undefined })).toEqual(defaults)
   })

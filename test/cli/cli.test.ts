@@ -31,7 +31,7 @@ beforeEach(async () => {
   await writeFile(feed, feedText(facts))
 })
 
-describe('the command line is read as', () => {
+describe('the command line is parsed as', () => {
   test.each([
     [['serve'], { name: 'serve', feed: null, chain: null, skipBad: false }],
     [['serve', '--feed', 'f', '--skip-bad'], { name: 'serve', feed: 'f', chain: null, skipBad: true }],
@@ -116,7 +116,7 @@ describe('ingest', () => {
     )
   })
 
-  test('ends with 1 where it set bad facts aside, and says where', async () => {
+  test('ends with 1 if it set bad facts aside, and prints their file', async () => {
     await appendFile(feed, badLine + nextMark)
     const { status, stderr } = await run(['ingest', '--skip-bad', feed], home.env)
     expect(status).toBe(1)
@@ -138,16 +138,16 @@ describe('ingest', () => {
     expect(status).toBe(0)
   })
 
-  test('ends with 1 and one line where there is no such feed', async () => {
+  test('ends with 1 and one line if the feed does not exist', async () => {
     const { status, stderr } = await run(['ingest', `${feed}.none`], home.env)
     expect(status).toBe(1)
     expect(stderr).toMatch(/^\S+feed\.ndjson\.none can't be opened: ENOENT[^\n]*\n$/)
   })
 
-  test('ends with 1 on SIGTERM, for the feed may have more, and the next run does the rest', async () => {
+  test('ends with 1 on SIGTERM, because the feed may have more, and the next run applies the rest', async () => {
     const demo = feedText(demoFacts(midnight))
     const running = start(['ingest', '-'], home.env)
-    // More than a pipe holds: once it is written the process reads.
+    // More than the buffer of a pipe: when it is written, the process reads.
     await new Promise((resolve) => running.input.write(demo, resolve))
     running.kill('SIGTERM')
     const { status, stderr } = await running.ended
@@ -158,21 +158,21 @@ describe('ingest', () => {
 })
 
 describe('migrate', () => {
-  test('applies what is missing once, and ends', async () => {
+  test('applies missing migrations once, and ends', async () => {
     const env = { DATA_DIR: path.join(folder, 'data') }
     const first = await run(['migrate'], env)
     expect([first.status, first.stdout]).toEqual([0, expect.stringMatching(/^Applied 2026\d+_read_model, .*\.\n$/)])
     expect(await run(['migrate'], env)).toMatchObject({ status: 0, stdout: 'No migration is missing.\n' })
   })
 
-  test('ends with 1 and the reason where it cannot', async () => {
+  test('ends with 1 and the reason on failure', async () => {
     const { status, stderr } = await run(['migrate'], { DATABASE_URL: 'postgres://user@127.0.0.1:1/name' })
     expect([status, stderr]).toEqual([1, expect.stringContaining('127.0.0.1:1')])
   })
 })
 
-describe('a mistake ends with 2:', () => {
-  test('a command that is none, with the usage', async () => {
+describe('a usage error ends with 2:', () => {
+  test('an unknown command, with the usage', async () => {
     expect(await run(['ingest'], {})).toEqual({
       status: 2,
       signal: null,
@@ -181,7 +181,7 @@ describe('a mistake ends with 2:', () => {
     })
   })
 
-  test('a bad configuration, with all that is wrong with it', async () => {
+  test('an invalid configuration, with all of its problems', async () => {
     const { status, stderr } = await run(['serve'], {
       PORT: 'no',
       DEMO: 'yes',
@@ -216,7 +216,7 @@ describe('serve', () => {
     expect(await gateway.ended).toMatchObject({ status: 0, signal: null })
   }
 
-  test('fills an empty database, says where to look first, and ends with 0 on SIGTERM', async () => {
+  test('fills an empty database, prints its URLs, and ends with 0 on SIGTERM', async () => {
     const { gateway } = await listening([], (await homes.create()).env)
     const [said] = await gateway.says(/GraphiQL.*[^]*$/)
     const [graphiql = '', ...curls] = said.trimEnd().split('\n')
@@ -263,15 +263,15 @@ describe('serve', () => {
     const apiKey = 'a-key-of-one-reader'
     const env = { HOST, API_KEYS: apiKey, PORT: '0', DEMO: '0', LOG_LEVEL: 'error', ...(await homes.create()).env }
     const gateway = start(['serve'], env)
-    const said = /^curl -s -H 'Authorization: (Bearer) YOUR_API_KEY' (http:\S+strategies)$/m
-    const [, scheme = '', address = ''] = await gateway.says(said)
+    const curlCommand = /^curl -s -H 'Authorization: (Bearer) YOUR_API_KEY' (http:\S+strategies)$/m
+    const [, scheme = '', address = ''] = await gateway.says(curlCommand)
     expect(new URL(address).hostname).toBe(name)
     expect(gateway.said()).not.toContain(apiKey)
     expect((await fetch(address, { headers: { authorization: `${scheme} ${apiKey}` } })).status).toBe(200)
     await stop(gateway)
   })
 
-  test('follows a feed as it grows, and again where it was', async () => {
+  test('follows a feed as it grows, and resumes at its position', async () => {
     const { env } = await homes.create()
     const first = await listening(['--feed', path.relative(process.cwd(), feed)], env)
     await expect.poll(() => valueUsd(first.base)).toBe(101)
@@ -294,7 +294,7 @@ describe('serve', () => {
     await stop(gateway)
   })
 
-  test('serves on without a feed that is not there, and says in one line of the log that it is not', async () => {
+  test('serves without a feed that does not exist, and logs it in one line', async () => {
     const { gateway, base } = await listening(['--feed', `${feed}.none`], (await homes.create()).env)
     await gateway.says(/The feed is stopped: \S+feed\.ndjson\.none can't be opened: ENOENT.*\n/)
     expect(gateway.said()).not.toContain('"err"')
@@ -303,7 +303,7 @@ describe('serve', () => {
     await stop(gateway)
   })
 
-  test('ends with 1 and one line where the port is taken', async () => {
+  test('ends with 1 and one line if the port is in use', async () => {
     const { gateway, base } = await listening([], { DEMO: '0', ...(await homes.create()).env })
     const { status, stderr } = await run(['serve'], { PORT: new URL(base).port, ...(await homes.create()).env })
     expect(status).toBe(1)
@@ -321,7 +321,7 @@ describe('serve', () => {
   })
 })
 
-describe('a folder that can not hold the database', () => {
+describe('an unusable data directory', () => {
   /** Root may write to any folder. */
   const isRoot = process.getuid?.() === 0
 
@@ -335,7 +335,7 @@ describe('a folder that can not hold the database', () => {
     })
   })
 
-  test.skipIf(isRoot)('since it may not be written to ends so, too', async () => {
+  test.skipIf(isRoot)('that is not writable ends with 1 and a remedy, too', async () => {
     await chmod(folder, 0o500)
     const { status, stderr } = await run(['ingest', feed], { DATA_DIR: folder })
     await chmod(folder, 0o700)
@@ -348,7 +348,7 @@ describe('a folder that can not hold the database', () => {
   })
 })
 
-describe('a folder belongs to one process:', () => {
+describe('a data directory belongs to one process:', () => {
   test('a second process is rejected with a remedy, and starts after the first was killed', async () => {
     const { dataDir, env } = await homes.createInFolder()
     const link = path.join(folder, 'link')

@@ -11,7 +11,7 @@ const root = path.resolve(import.meta.dirname, '../..')
 const homes = prepareHomes()
 const { start } = commandLine()
 
-/** Runs a command as in a container: on this machine's files, with a network of its own. */
+/** Runs a command as in a container: on the file system of this machine, with a separate network namespace. */
 function inContainer(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const options = { cwd: root, env: { PATH: process.env['PATH'] ?? '', ...env }, encoding: 'utf8' } as const
   return spawnSync('unshare', ['--net', ...command], options)

@@ -5,7 +5,7 @@ import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../supp
 import { commandLine } from '../support/process.ts'
 
 const serverConnections = 20
-const asked = 200
+const requestCount = 200
 const why = noOwnPostgreSql === null ? '' : ` (skipped: ${noOwnPostgreSql})`
 
 describe.skipIf(noOwnPostgreSql !== null)(
@@ -28,7 +28,7 @@ describe.skipIf(noOwnPostgreSql !== null)(
       await client.end()
     }
 
-    /** Takes all connections of the server that are free. */
+    /** Opens all remaining connections of the server. */
     async function takeAll(): Promise<pg.Client[]> {
       const taken: pg.Client[] = []
       for (;;) {
@@ -43,7 +43,7 @@ describe.skipIf(noOwnPostgreSql !== null)(
       }
     }
 
-    test('answers all requests on those that it gets, and logs once that it gets no more', async () => {
+    test('answers all requests on the available connections, and logs once that there are no more', async () => {
       const gateway = start(['serve'], {
         DATABASE_URL: server.url,
         DATABASE_CONNECTIONS: '50',
@@ -53,23 +53,23 @@ describe.skipIf(noOwnPostgreSql !== null)(
       })
       const [, port] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
       const [, vault] = await gateway.says(/\/vault\/(0x\w+)\/snapshot/)
-      const held = await takeAll()
-      await held.pop()?.end()
-      const client = createClient(Number(port), asked)
+      const taken = await takeAll()
+      await taken.pop()?.end()
+      const client = createClient(Number(port), requestCount)
       const get = async (target: string): Promise<number> => (await client.send({ method: 'GET', target })).status
       const paths = [`/vault/${vault ?? ''}/snapshot`, `/vault/${vault ?? ''}/equity`, `/vault/${vault ?? ''}/events`]
       const kinds = [...paths, `${paths[0] ?? ''}?at=2000000000`, '/strategies', '/universe', '/universe/pairs']
-      const targets = Array.from({ length: asked }, (_, at) => kinds[at % kinds.length] ?? '')
+      const targets = Array.from({ length: requestCount }, (_, at) => kinds[at % kinds.length] ?? '')
       // Meanwhile reads wait, so that those of each kind need a connection of their own.
-      await held[0]?.query('begin; lock table vault, strategy, universe_asset, universe_pair')
+      await taken[0]?.query('begin; lock table vault, strategy, universe_asset, universe_pair')
       const answered = Promise.all(targets.map(get))
       await gateway.says(/gives this process no more connections/)
-      await held[0]?.query('rollback')
+      await taken[0]?.query('rollback')
       const statuses = await answered
-      // Its deadline is short: on a busy machine it may have to be asked again.
+      // Its deadline is short: on a busy machine it may need several requests.
       await expect.poll(() => get('/ready')).toBe(200)
       client.close()
-      await Promise.all(held.map((each) => each.end()))
+      await Promise.all(taken.map((each) => each.end()))
       expect(statuses.filter((status) => status !== 200)).toEqual([])
       expect(gateway.said().match(/gives this process no more connections/g)).toHaveLength(1)
     })

@@ -9,7 +9,7 @@ const { run } = commandLine()
 /** Message "Terminate" of a client that closes its connection. */
 const terminate = Buffer.from([0x58, 0, 0, 0, 4])
 
-describe.runIf(postgresUrl !== undefined)('a command whose server freezes when its work is done', () => {
+describe.runIf(postgresUrl !== undefined)('a command whose server hangs after its work is done', () => {
   let relay: Server
   let url: string
   const sockets = new Set<Socket>()
@@ -21,7 +21,7 @@ describe.runIf(postgresUrl !== undefined)('a command whose server freezes when i
       const server = connect(Number(direct.port), direct.hostname)
       for (const socket of [client, server]) sockets.add(socket.on('error', () => undefined))
       server.on('data', (bytes) => client.write(bytes))
-      // The end of a connection is not answered.
+      // The server does not answer the end of a connection.
       client.on('data', (bytes) => bytes.equals(terminate) || server.write(bytes))
     })
     await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))

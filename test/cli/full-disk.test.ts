@@ -49,7 +49,7 @@ describe.skipIf(disk.skipReason !== '')(`on a full disk${disk.skipReason}`, () =
       expect([status, stderr]).toEqual([1, `${full}\n`])
     })
 
-    /** An ingest that has committed something, and waits for room. */
+    /** Starts an ingest, and waits until it has committed facts and waits for disk space. */
     const waiting = async (): Promise<Running> => {
       await rm(dataDir, { recursive: true, force: true })
       await (await openDatabase({ engine: 'pglite', dataDir })).close()
@@ -69,7 +69,7 @@ describe.skipIf(disk.skipReason !== '')(`on a full disk${disk.skipReason}`, () =
       expect(await dumpOf(dataDir)).toEqual(whole)
     }, 300_000)
 
-    test('keeps committed facts where the ingest is stopped, and the next one continues', async () => {
+    test('keeps committed facts if the ingest is stopped, and the next one continues', async () => {
       const running = await waiting()
       running.kill('SIGTERM')
       expect(await running.ended).toMatchObject({ status: 1 })

@@ -70,7 +70,7 @@ describe.skipIf(disk.skipReason !== '')(`while the disk of PostgreSQL is full${d
     expect(await dumpOf()).toEqual(whole)
   }, 120_000)
 
-  test('a gateway goes on answering, and its feed goes on by itself', async () => {
+  test('a gateway continues to answer, and its feed resumes by itself', async () => {
     const followed = path.join(homes.folder, 'followed.ndjson')
     await writeFile(followed, text.slice(0, half))
     const gateway = start(['serve', '--feed', followed], {

@@ -32,7 +32,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-test('files are generated beside those of another schema, which remain until then, by two processes at once', async () => {
+test('two concurrent processes generate files beside those of another schema, which remain until then', async () => {
   const generate = () => promisify(execFile)(process.execPath, [path.join(folder, 'prisma/generate.mjs')])
   const state = { isOver: false }
   const both = Promise.all([generate(), generate()]).finally(() => (state.isOver = true))
@@ -48,11 +48,11 @@ test('files are generated beside those of another schema, which remain until the
   }
 })
 
-test('old builds are removed, whatever other processes remove meanwhile', async () => {
+test('old builds are removed, even if other processes remove some meanwhile', async () => {
   const compiler = path.join(root, 'src/compile.mjs')
   const { removeOld } = (await import(compiler)) as { removeOld: (folder: string) => void }
   const builds = path.join(folder, 'builds')
-  // Like a build that is removed after it was listed.
+  // A dangling link is like a build that is removed after it was listed.
   mkdirSync(builds)
   symlinkSync(path.join(builds, 'removed'), path.join(builds, 'listed'))
   const names = ['new', 'old', 'oldest']
@@ -62,7 +62,7 @@ test('old builds are removed, whatever other processes remove meanwhile', async 
   expect(names.filter((name) => existsSync(path.join(builds, name)))).toEqual(['new'])
 })
 
-test('each script that reads what is generated asks for it first', () => {
+test('each script that reads generated files generates them first', () => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }

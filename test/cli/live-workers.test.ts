@@ -16,7 +16,7 @@ const maxOpened = 1_000
 const patience = { timeout: 50_000, interval: 50 }
 
 describe.runIf(postgresUrl !== undefined)('streams of several workers', () => {
-  test('have the limits of each worker, are pushed and resumed by any, and end when the gateway stops', async () => {
+  test('have limits by worker, are served and resumed by any worker, and end when the gateway stops', async () => {
     const home = await homes.create()
     const database = await home.open()
     let now = midnight
@@ -52,10 +52,10 @@ describe.runIf(postgresUrl !== undefined)('streams of several workers', () => {
       database,
       [1, 2, 3].map(() => event(vault, ++now, { type: 'plant', positionId: 'p' })),
     )
-    const told = (await first.until('event', 3)).map(({ id, data }) => [id, data])
+    const pushed = (await first.until('event', 3)).map(({ id, data }) => [id, data])
     for (let resumed = 0; resumed < 2 * workers; resumed++) {
       const again = await openStream(origin, '/live/events', { headers: { 'last-event-id': position } })
-      expect((await again.until('event', 3)).map(({ id, data }) => [id, data])).toEqual(told)
+      expect((await again.until('event', 3)).map(({ id, data }) => [id, data])).toEqual(pushed)
       clients.push(again)
     }
 

@@ -29,7 +29,7 @@ describe('a manifest of operations', () => {
     expect(await readManifest(await fileOf(JSON.stringify(Object.fromEntries(known))))).toEqual(known)
   })
 
-  test('is empty where none is configured', async () => {
+  test('is empty if none is configured', async () => {
     expect(await readManifest(null)).toEqual(new Map())
   })
 
@@ -45,7 +45,7 @@ describe('a manifest of operations', () => {
     await expect(readManifest(file)).rejects.toThrow(`PERSISTED_OPERATIONS names ${file}, ${problem}`)
   })
 
-  test('that is not there is refused', async () => {
+  test('that does not exist is refused', async () => {
     await expect(readManifest('/nowhere/operations.json')).rejects.toThrow(BadManifest)
   })
 })

@@ -19,20 +19,21 @@ test.each([
     env: { ...process.env, npm_config_script_shell: shell, PORT: '0', HOST: '127.0.0.1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
-  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
-  // The gateway has these pipes, too: they close when it has ended.
+  let output = ''
+  for (const stream of [npm.stdout, npm.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  // The gateway inherits these pipes: they close when it has ended.
   const ended = new Promise((resolve) => npm.once('close', resolve))
   try {
-    await expect.poll(() => said, { timeout: 60_000 }).toMatch(/GraphiQL {2}http/)
+    await expect.poll(() => output, { timeout: 60_000 }).toMatch(/GraphiQL {2}http/)
     process.kill(toGroup ? -(npm.pid ?? 0) : (npm.pid ?? 0), signal)
     await Promise.race([ended, wait(60_000)])
-    expect(said).toMatch(/"msg":"Stopping.*"msg":"Stopped"/s)
+    expect(output).toMatch(/"msg":"Stopping.*"msg":"Stopped"/s)
   } finally {
     try {
       process.kill(-(npm.pid ?? 0), 'SIGKILL')
     } catch {
-      // All of the group has ended.
+      // All processes of the group have ended.
     }
     await ended
   }

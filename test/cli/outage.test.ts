@@ -30,7 +30,7 @@ describe.runIf(postgresUrl !== undefined)('while PostgreSQL goes away', () => {
   let url: string
   let proxy: Proxy
 
-  /** The way around the proxy. */
+  /** URL of the database that bypasses the proxy. */
   let direct: Database
 
   const linesApplied = async (): Promise<number> => {
@@ -77,7 +77,7 @@ describe.runIf(postgresUrl !== undefined)('while PostgreSQL goes away', () => {
     expect(await dump(direct)).toEqual(whole)
   })
 
-  test('an ingest that waits is stopped at once, and the next one does the rest', async () => {
+  test('a waiting ingest stops immediately, and the next one applies the rest', async () => {
     const running = start(['ingest', feed], { DATABASE_URL: proxy.url })
     await begun()
     await proxy.close()

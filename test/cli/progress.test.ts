@@ -19,7 +19,7 @@ const moment = (seconds: number, facts: number, bytesDone: number): ProgressSamp
   bytesDone,
 })
 
-describe('a moment of a run', () => {
+describe('a progress measurement', () => {
   const summary = { applied: { mark: 3, event: 1 }, skipped: { mark: 5 }, rejected: { mark: 2 } }
 
   test('counts applied and known facts, and the compressed bytes of processed lines', () => {
@@ -32,7 +32,7 @@ describe('a moment of a run', () => {
     expect(progressSample(summary, 321, progress, 7).bytesDone).toBe(321)
   })
 
-  test('before anything is read is at the beginning', () => {
+  test('before the first read is at the beginning', () => {
     const progress = { bytesRead: 0, bytesDecompressed: 0, bytesTotal: 4_000 }
     expect(progressSample(summary, 0, progress, 7).bytesDone).toBe(0)
   })
@@ -59,7 +59,7 @@ test.each([
 describe('the progress of a feed', () => {
   /** Three chunks of a file. */
   const facts = 16_000
-  /** Texts that don't pack well, so that packing leaves something to be read. */
+  /** Texts that compress poorly, so that several chunks remain. */
   const text = feedText(
     Array.from({ length: facts }, (_, index) => ({
       ...strategy('one', index),
@@ -85,22 +85,22 @@ describe('the progress of a feed', () => {
       for (const fate of ['applied', 'skipped'] as const) {
         const source = await fileSource(path.join(folder, name))
         const total = source.progress.bytesTotal ?? 0
-        const told: number[] = []
+        const percentages: number[] = []
         const onProgress: NonNullable<Parameters<typeof ingest>[0]['onProgress']> = (summary, endByte) => {
           const { facts: done, bytesDone } = progressSample(summary, endByte, source.progress, 0)
-          told.push(done)
-          // All lines are of nearly one length, and pack nearly as well.
+          percentages.push(done)
+          // All lines have similar lengths and compression ratios.
           expect(Math.abs(bytesDone / total - done / facts)).toBeLessThan(0.02)
         }
         const summary = await ingest({ database, source, onProgress })
         expect(summary[fate]).toEqual({ strategy: facts })
-        expect(told.length).toBeGreaterThan(2)
-        expect(told.at(-1)).toBe(facts)
+        expect(percentages.length).toBeGreaterThan(2)
+        expect(percentages.at(-1)).toBe(facts)
       }
     },
   )
 
-  test('is shown on a terminal: all of it at the end, also where all of it is known', async () => {
+  test('is shown on a terminal: 100 % at the end, even if all facts are known', async () => {
     const shown: string[] = []
     for (let run = 0; run < 2; run++) {
       const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 200 })

@@ -17,7 +17,7 @@ const copied = [
   'node_modules',
   'test/chain/support/node',
 ]
-/** Packages, or scopes, that only generating, compiling and testing need, each some megabytes at least. */
+/** Packages and scopes that only code generation, compilation and tests need, of some megabytes each. */
 const unneeded = ['@esbuild', '@foundry-rs', '@prisma/engines', 'playwright-core', 'prisma', 'typescript', 'vitest']
 
 const inFolder = promisify(execFile)
@@ -25,7 +25,7 @@ let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'pruned-'))
-  // By one process: Node would copy these many small files in several times as much CPU time.
+  // By one process: Node would need several times the CPU time to copy these many small files.
   await inFolder('cp', ['-a', '--parents', ...copied, folder], { cwd: root })
   await rm(path.join(folder, 'src/database/prisma/generated'), { recursive: true, force: true })
   const env = { ...process.env, npm_config_offline: 'true', npm_config_audit: 'false' }
@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('a pruned installation has none of the packages that only generating, compiling and testing need', async () => {
+test('a pruned installation has no packages for code generation, compilation and tests', async () => {
   const modules = path.join(folder, 'node_modules')
   const filesOf = (name: string): Promise<string[]> => readdir(path.join(modules, name)).catch(() => [])
   expect(await Promise.all(unneeded.map(filesOf))).toEqual(unneeded.map(() => []))
@@ -45,7 +45,7 @@ test('a pruned installation has none of the packages that only generating, compi
   expect(megabytes / Number(documented)).toBeLessThan(1.1)
 })
 
-test('a pruned installation serves all that a whole one does, and takes facts', { timeout: 120_000 }, async () => {
+test('a pruned installation serves the same as a full one, and ingests facts', { timeout: 120_000 }, async () => {
   // As in a copy of it, without the times of its files.
   await inFolder('find', ['src', 'prisma', '-exec', 'touch', '{}', '+'], { cwd: folder })
   await inFolder('touch', ['-d', '1 hour', 'prisma/schema.prisma'], { cwd: folder })

@@ -32,7 +32,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     return () => onDatabase(`drop owned by ${role}; drop role ${role}`)
   })
 
-  test('to create tables gets one line with role, database and remedy', async () => {
+  test('to create tables causes one line with role, database and remedy', async () => {
     const { status, stderr } = await run(['serve'], { DATABASE_URL: asRole, PORT: '0' })
     expect(stderr).toMatch(
       new RegExp(
@@ -42,7 +42,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     expect(status).toBe(1)
   })
 
-  test('to read which migrations there are says so, too', async () => {
+  test('to read the list of migrations causes one line, too', async () => {
     await migrated()
     const { status, stderr } = await run(['serve'], { DATABASE_URL: asRole, PORT: '0' })
     expect(stderr).toMatch(
@@ -51,7 +51,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     expect(status).toBe(1)
   })
 
-  test('names the schema of the tables in its remedies', async () => {
+  test('access to a schema causes remedies that name it', async () => {
     const asOwner = (sql: string): Promise<void> =>
       onDatabase(`create schema if not exists "Own"; set search_path = "Own"; ${sql}`)
     await asOwner(`alter role ${role} set search_path = "Own"`)
@@ -70,7 +70,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     expect(stderr).toMatch(/permission denied for table \w+\. GRANT .* IN SCHEMA "Own", and USAGE ON SCHEMA "Own"\.\n$/)
   })
 
-  test('to write, being empty and read-only, says so in one line', async () => {
+  test('to write, because it is empty and read-only, causes one line', async () => {
     await onDatabase(
       `alter role ${role} set default_transaction_read_only = on; grant create on schema public to ${role}`,
     )
@@ -81,7 +81,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     expect(status).toBe(1)
   })
 
-  test('facts, for want of a grant, stops the feed in one line', async () => {
+  test('facts, for lack of a grant, stops the feed with one line', async () => {
     await migrated()
     await onDatabase(`grant select on all tables in schema public to ${role}`)
     const feed = path.join(homes.folder, 'feed.ndjson')
@@ -93,7 +93,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     expect(status).toBe(1)
   })
 
-  test('a followed feed and its readers, has both wait, and go on once the grant is given', async () => {
+  test('a followed feed and its readers makes both wait, and continue after the grant', async () => {
     await migrated()
     const grants = `grant all on all tables in schema public to ${role}; grant usage on all sequences in schema public to ${role}`
     await onDatabase(grants)
@@ -121,7 +121,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     await expect.poll(strategies).toMatchObject([{ id: 'one' }, { id: 'two' }])
   })
 
-  test('writes for a while has a feed wait, and go on', async () => {
+  test('writes temporarily makes a feed wait, and continue', async () => {
     await migrated()
     await onDatabase(
       `grant all on all tables in schema public to ${role}; grant usage on all sequences in schema public to ${role}; alter role ${role} set default_transaction_read_only = on`,

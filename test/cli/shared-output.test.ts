@@ -40,7 +40,7 @@ async function compileWriter(): Promise<string> {
   return outfile
 }
 
-test('lines that wait for a reader that hangs are bounded, and the number of dropped ones is logged', () => {
+test('lines that wait for a hanging reader are limited, and the number of dropped ones is logged', () => {
   const taken: Buffer[] = []
   let onWritten: (() => void) | undefined
   let writableLength = 0
@@ -87,7 +87,7 @@ test.skipIf(process.platform !== 'linux')(
       return new Promise((resolve) => child.once('close', resolve))
     })
     closeSync(end)
-    // Until the pipe is full.
+    // It writes until the pipe is full.
     await wait(500)
     const chunks: Buffer[] = []
     const chunk = Buffer.alloc(3_000)
@@ -112,7 +112,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 )
 
-/** Reads what a pipe has; null where it has nothing at the moment, 0 at its end. */
+/** Reads the available bytes of a pipe; returns null if it is empty, and 0 at its end. */
 function readChunk(reader: number, chunk: Buffer): number | null {
   try {
     return readSync(reader, chunk)
@@ -122,7 +122,7 @@ function readChunk(reader: number, chunk: Buffer): number | null {
   }
 }
 
-test('all lines are passed on before the process ends, and none is kept for a stream that is gone', () => {
+test('all lines are written before the process ends, and none is kept for a closed stream', () => {
   const written: string[] = []
   const stream = { destroyed: false, writableLength: 1, write: (bytes: Buffer) => void written.push(bytes.toString()) }
   const output = sharedOutput(stream)

@@ -12,7 +12,7 @@ import { midnight, strategy } from '../support/world.ts'
 const program = path.resolve(import.meta.dirname, '../../src/start.mjs')
 const homes = prepareHomes()
 
-/** Gives a text to an ingest of standard input, which sets bad lines aside in its working directory. */
+/** Runs an ingest with this text as standard input, which sets bad lines aside in its working directory. */
 function ingest(input: string, env: Readonly<Record<string, string>>): Promise<number | null> {
   const child = spawn(process.execPath, [program, 'ingest', '-', '--skip-bad'], {
     cwd: homes.folder,
@@ -23,7 +23,7 @@ function ingest(input: string, env: Readonly<Record<string, string>>): Promise<n
   return new Promise((resolve) => child.once('close', resolve))
 }
 
-test('bad lines of standard input, which cannot be read again, are kept by the next run', async () => {
+test('bad lines of standard input, which cannot be read again, are preserved by the next run', async () => {
   const { env } = await homes.create()
   const lines = ['{"kind":"first"}', '{"kind":"second"}']
   for (const line of lines) expect(await ingest(`${line}\n`, env)).toBe(1)
@@ -31,7 +31,7 @@ test('bad lines of standard input, which cannot be read again, are kept by the n
   expect(entries.map((entry) => (JSON.parse(entry) as { text: string }).text)).toEqual(lines)
 })
 
-test('chunks of standard input that come without a pause are applied in one batch', async () => {
+test('chunks of standard input that arrive without a pause are applied in one batch', async () => {
   const database = await emptyDatabase()
   const bytes = Buffer.from(feedText(Array.from({ length: 50 }, (_, at) => strategy(`s-${at}`))))
   const chunks = Array.from({ length: Math.ceil(bytes.length / 100) }, (_, at) =>

@@ -16,7 +16,7 @@ const { start, run } = commandLine()
 describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standby', () => {
   let primary: OwnPostgreSql
   let standby: OwnPostgreSql
-  /** Databases on the standby: with all migrations and no rows, and with nothing. */
+  /** Databases on the standby: with all migrations and no rows, and an empty one. */
   let migrated: string
   let empty: string
 
@@ -70,7 +70,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
     expect(await gateway.ended).toMatchObject({ status: 0 })
   })
 
-  /** A read that the standby cancels when it replays the removal of rows that it may see. */
+  /** Starts a read that the standby cancels when it replays the removal of rows that are visible to it. */
   const slowRead = (database: Database) =>
     database.query<{ count: number }>(
       { name: 'slow', text: 'select count(*)::int as count from rows, (select pg_sleep(2)) as slept' },
@@ -85,7 +85,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
   const running = (): Promise<void> =>
     reached(migrated, `select 1 from pg_stat_activity where wait_event = 'PgSleep' limit 1`)
 
-  test('whose replay cancels a read gets a retry', async () => {
+  test('whose replay cancels a read is read again', async () => {
     const database = await openPostgreSql(migrated, 2)
     const before = await conflicts()
     const read = slowRead(database)
@@ -109,7 +109,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
     await database.close()
   }, 60_000)
 
-  test('takes no writes, which is an outage, until it is promoted', async () => {
+  test('refuses writes, which counts as an outage, until it is promoted', async () => {
     const database = await openPostgreSql(migrated, 2)
     const write = () =>
       database.transaction((transaction) => {
@@ -128,7 +128,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
 describe('a gateway whose start banner fails', () => {
   const homes = prepareHomes()
 
-  test('ends with the reason, and leaves no port behind', async () => {
+  test('exits with the reason, and does not listen', async () => {
     const home = await homes.create()
     const database = await home.open()
     await database.prisma.$executeRawUnsafe('alter table vault rename column value_usd to value_in_usd')

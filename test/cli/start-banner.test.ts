@@ -5,7 +5,7 @@ import { DatabaseUnavailable, ReadCancelled } from '../../src/database/errors.ts
 const config = { host: null, apiKeys: [], explorer: true }
 const failing = (error: Error) => ({ query: () => Promise.reject(error) })
 
-test('the greeting names no vault where the database is out, which need not end the gateway', async () => {
+test('the start banner has no vault if the database is unavailable', async () => {
   const text = await startBanner(failing(new DatabaseUnavailable(new Error('it is out'))), 4000, config)
   expect(text).not.toContain(':address')
   expect(text.split('\n')).toEqual([
@@ -18,7 +18,7 @@ test('the greeting names no vault where the database is out, which need not end 
   ])
 })
 
-test('the greeting names no explorer where it is left out', async () => {
+test('the start banner has no explorer if it is disabled', async () => {
   const text = await startBanner(failing(new DatabaseUnavailable(new Error('it is out'))), 4000, {
     ...config,
     explorer: false,
@@ -26,10 +26,10 @@ test('the greeting names no explorer where it is left out', async () => {
   expect(text).toMatch(/^GraphiQL /)
 })
 
-test('the greeting names no vault where its read was cancelled, as where a lock keeps it waiting', async () => {
+test('the start banner has no vault if its read was cancelled, such as while a lock delays it', async () => {
   expect(await startBanner(failing(new ReadCancelled()), 4000, config)).toContain('No vault is known yet.')
 })
 
-test('the greeting hides no other fault', async () => {
+test('the start banner does not hide other errors', async () => {
   await expect(startBanner(failing(new TypeError('a fault')), 4000, config)).rejects.toThrow('a fault')
 })

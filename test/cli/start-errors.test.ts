@@ -4,7 +4,7 @@ import { DatabaseUnavailable } from '../../src/database/errors.ts'
 
 const reason = new Error('Connection terminated unexpectedly')
 
-test('a start that a read of the database fails tells the reason', () => {
+test('if a read of the database fails at the start, the message has the reason', () => {
   expect(sufficientMessage(new DatabaseUnavailable(reason))).toBe(
     'The database does not answer now. Connection terminated unexpectedly',
   )

@@ -7,7 +7,7 @@ import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { type Home, prepareHomes } from '../support/home.ts'
 import { midnight } from '../support/world.ts'
 
-/* The commands of package.json as they stand there, with their flags, on the Node that runs the suite. */
+/* The commands of package.json, with their flags, on the version of Node that runs the tests. */
 
 const root = path.resolve(import.meta.dirname, '../..')
 const homes = prepareHomes()
@@ -35,18 +35,18 @@ function begin(script: keyof typeof scripts, { env }: Home, args: readonly strin
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', HOST: '127.0.0.1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (words: string) => (said += words))
+    stream.setEncoding('utf8').on('data', (words: string) => (output += words))
   }
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  const command = { said: () => said, ended, kill: (signal: NodeJS.Signals) => void child.kill(signal) }
+  const command = { said: () => output, ended, kill: (signal: NodeJS.Signals) => void child.kill(signal) }
   running.add(command)
   void ended.then(() => running.delete(command))
   return command
 }
 
-/** V8 tells of flags that it does not know and goes on; Node warns of what it will not have for long. */
+/** V8 prints unknown flags and continues; Node warns of deprecated features. */
 const complaints = /bad option|flag|warning|deprecat|experimental/i
 
 test.each(['start', 'ingest'] as const)(

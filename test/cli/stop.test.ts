@@ -28,7 +28,7 @@ async function serving(args: readonly string[], env: Environment): Promise<{ gat
 
 const body = JSON.stringify({ query: '{ strategies { id } }' })
 
-/** A request that runs, for the gateway asks for its body, which hasn't come. */
+/** Opens a request that runs: the gateway has sent status 100, and waits for the body. */
 async function begun(port: number): Promise<RawConnection> {
   const connection = await rawConnection(port)
   const head = ['POST /graphql HTTP/1.1', 'Host: x', 'Content-Type: application/json', 'Expect: 100-continue']
@@ -42,7 +42,7 @@ async function stopping(gateway: Running): Promise<void> {
   await gateway.says(/"msg":"Stopping/)
 }
 
-describe.runIf(postgresUrl !== undefined)('on SIGTERM while another process is waited for', () => {
+describe.runIf(postgresUrl !== undefined)('on SIGTERM during a wait for another process', () => {
   const waiters = async (client: pg.Client): Promise<number> => {
     const text = `select from pg_locks where locktype = 'advisory' and not granted
       and database = (select oid from pg_database where datname = current_database())`
@@ -71,7 +71,7 @@ describe.runIf(postgresUrl !== undefined)('on SIGTERM while another process is w
 })
 
 describe('on SIGTERM', () => {
-  test('a running request is answered, new connections are refused, and it ends with 0', async () => {
+  test('a running request is answered, new connections are refused, and the exit status is 0', async () => {
     const { gateway, port } = await serving([], { STOP_SECONDS: '600' })
     const connection = await begun(port)
     await stopping(gateway)
@@ -79,16 +79,16 @@ describe('on SIGTERM', () => {
       cause: { code: 'ECONNREFUSED' },
     })
     connection.send(body)
-    const came = await connection.closed
-    expect(came).toMatch(/HTTP\/1\.1 200 OK\r\n.*"data":\{"strategies":\[\]\}/s)
-    expect(came).toMatch(/connection: close\r\n/i)
+    const received = await connection.closed
+    expect(received).toMatch(/HTTP\/1\.1 200 OK\r\n.*"data":\{"strategies":\[\]\}/s)
+    expect(received).toMatch(/connection: close\r\n/i)
     const { status, signal, stderr } = await gateway.ended
     expect({ status, signal }).toEqual({ status: 0, signal: null })
     expect(stderr).not.toContain('were cut')
     expect(stderr).toContain('"msg":"Stopped"')
   })
 
-  test('connections on which nothing runs do not hold it up', async () => {
+  test('idle connections do not delay the exit', async () => {
     const { gateway, port } = await serving([], { STOP_SECONDS: '600', KEEP_ALIVE_SECONDS: '600' })
     const idle = await rawConnection(port)
     idle.send('GET /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -101,7 +101,7 @@ describe('on SIGTERM', () => {
     await Promise.all([idle.closed, silent.closed])
   })
 
-  test('a request that hangs is cut after the limit, and it ends with 0 all the same', async () => {
+  test('a hanging request is disconnected after the time limit, and the exit status is 0', async () => {
     const { gateway, port } = await serving([], { STOP_SECONDS: '1' })
     const connection = await begun(port)
     const started = performance.now()
@@ -113,7 +113,7 @@ describe('on SIGTERM', () => {
     expect(await connection.closed).not.toContain('HTTP/1.1 200')
   })
 
-  test.skipIf(postgresUrl === undefined)('a statement that hangs is left after the limit', async () => {
+  test.skipIf(postgresUrl === undefined)('a hanging statement is abandoned after the time limit', async () => {
     const { gateway, port } = await serving([], { STOP_SECONDS: '1' })
     const locker = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
     await locker.connect()
@@ -130,7 +130,7 @@ describe('on SIGTERM', () => {
     await locker.end()
   })
 
-  test('the feed ends at a committed position, from which the next run goes on', async () => {
+  test('the feed ends at a committed position, at which the next run resumes', async () => {
     const feed = path.join(homes.folder, 'feed.ndjson')
     await writeFile(feed, feedText(manyDemoFacts(24)))
     const { gateway, port } = await serving(['--feed', feed], {})
@@ -142,7 +142,7 @@ describe('on SIGTERM', () => {
     expect(stderr).not.toContain('"level":"error"')
     const rest = await run(['ingest', feed], home.env)
     expect(rest.status).toBe(0)
-    // It was stopped in the middle.
+    // It was stopped in the middle of the feed.
     expect(rest.stderr).toMatch(/applied +[1-9]\d* .*\nskipped +[1-9]\d* /)
 
     const other = await homes.create()

@@ -5,12 +5,12 @@ import { commandLine } from '../support/process.ts'
 const homes = prepareHomes()
 const { start } = commandLine()
 
-test('a log that nobody reads any more does not end the gateway', async () => {
+test('the gateway continues after the reader of its log has closed the pipe', async () => {
   const { env } = await homes.create()
   const gateway = start(['serve'], { PORT: '0', HOST: '127.0.0.1', ...env })
   const [, origin = ''] = await gateway.says(/GraphiQL {2}(http:\S+)\/graphql/)
   gateway.stopReading('stderr')
-  // Each is a line in the log.
+  // Each request is a line in the log.
   for (let times = 0; times < 5; times++) {
     expect((await fetch(`${origin}/strategies`)).status).toBe(200)
     await new Promise((resolve) => setTimeout(resolve, 50))

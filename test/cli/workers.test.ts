@@ -16,7 +16,7 @@ import { strategy } from '../support/world.ts'
 const homes = prepareHomes()
 const { start, run } = commandLine()
 
-/** The machine may be busy with other tests. */
+/** Options of asynchronous expectations: the machine may be busy with other tests. */
 const patience = { timeout: 50_000, interval: 50 }
 
 interface Line {
@@ -30,39 +30,43 @@ interface Fleet {
   readonly primary: Running
   readonly port: number
   lines(msg: string): Line[]
-  /** Resolves when so many workers have begun to listen, replaced ones included. */
+  /** Resolves when this number of workers have begun to listen, including replaced ones. */
   listening(count: number): Promise<void>
-  /** The process that has a number now. */
+  /** Returns the id of the process that is currently worker `worker`. */
   pidOf(worker: number): number
-  /** Sends requests that one worker answers: all others are frozen meanwhile, and accept no connections. */
-  askWorker(worker: number, target: string, times?: number): Promise<Told[]>
+  /** Sends requests to one worker: all others are frozen meanwhile, and accept no connections. */
+  askWorker(worker: number, target: string, times?: number): Promise<WorkerResponse[]>
 }
 
-interface Told {
+interface WorkerResponse {
   readonly status: number
   readonly header: (name: string) => string
   readonly body: string
 }
 
 /** Sends a request on a new connection, which any worker may answer. */
-function ask(port: number, target: string): Promise<Told> {
+function ask(port: number, target: string): Promise<WorkerResponse> {
   return new Promise((resolve, reject) => {
     get({ port, path: target, host: '127.0.0.1', agent: false }, (response) => {
       const { statusCode = 0, headers } = response
-      const told = (body: string): Told => ({ status: statusCode, header: (name) => String(headers[name]), body })
-      text(response).then((body) => resolve(told(body)), reject)
+      const toResponse = (body: string): WorkerResponse => ({
+        status: statusCode,
+        header: (name) => String(headers[name]),
+        body,
+      })
+      text(response).then((body) => resolve(toResponse(body)), reject)
     }).on('error', reject)
   })
 }
 
-async function askTimes(times: number, port: number, target: string): Promise<Told[]> {
-  const told: Told[] = []
-  while (told.length < times) told.push(await ask(port, target))
-  return told
+async function askTimes(times: number, port: number, target: string): Promise<WorkerResponse[]> {
+  const responses: WorkerResponse[] = []
+  while (responses.length < times) responses.push(await ask(port, target))
+  return responses
 }
 
-/** How many answers of /strategies each worker counts, and which processes tell of their memory. */
-function tellers(body: string): { requests: Record<string, number>; processes: string[] } {
+/** Returns the number of responses to /strategies by worker, and the processes that report their memory. */
+function reportsOf(body: string): { requests: Record<string, number>; processes: string[] } {
   const metrics = parseMetrics(body)
   const samples = metrics.get('vault_gateway_http_request_duration_seconds')?.samples ?? []
   const counts = samples.filter(({ name, labels }) => name.endsWith('_count') && labels['route'] === '/strategies')
@@ -88,7 +92,7 @@ describe('WORKERS', () => {
     expect(stderr).toMatch(/WORKERS .* embedded database .* one process: name a PostgreSQL in DATABASE_URL/)
   })
 
-  test('that die at once are replaced later each time, up to a limit', () => {
+  test('that exit immediately are replaced after growing delays, up to a limit', () => {
     expect([0, 1, 2, 3, 4].map(backoff)).toEqual([0, 100, 200, 400, 800])
     expect([8, 50, 5_000].map(backoff)).toEqual([10_000, 10_000, 10_000])
   })
@@ -134,20 +138,20 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
 
   test('share one port and one rate limit, and each serves the metrics of all', async () => {
     const { port, lines, askWorker } = await serving(3, { RATE_LIMIT: '100/600' })
-    const told: Told[] = []
-    for (const worker of [1, 2, 3]) told.push(...(await askWorker(worker, '/strategies', 4)))
-    expect(told.map(({ status, body }) => [status, body])).toEqual(told.map(() => [200, '[]']))
-    expect(told.map(({ header }) => Number(/r=(\d+)/.exec(header('ratelimit'))?.[1]))).toEqual(
-      told.map((_, index) => 99 - index),
+    const responses: WorkerResponse[] = []
+    for (const worker of [1, 2, 3]) responses.push(...(await askWorker(worker, '/strategies', 4)))
+    expect(responses.map(({ status, body }) => [status, body])).toEqual(responses.map(() => [200, '[]']))
+    expect(responses.map(({ header }) => Number(/r=(\d+)/.exec(header('ratelimit'))?.[1]))).toEqual(
+      responses.map((_, index) => 99 - index),
     )
     await vi.waitFor(() => expect(lines('Answered')).toHaveLength(12), patience)
     expect(new Set(lines('Answered').map(({ worker }) => worker))).toEqual(new Set([1, 2, 3]))
     expect(new Set(lines('A worker starts').map(({ pid }) => pid)).size).toBe(3)
 
-    // One that is too busy to tell in time is left out.
+    // A worker that is too busy to report in time is omitted.
     await vi.waitFor(async () => {
       for (const { body } of await askTimes(3, port, '/metrics')) {
-        const { requests, processes } = tellers(body)
+        const { requests, processes } = reportsOf(body)
         expect(requests).toEqual({ 1: 4, 2: 4, 3: 4 })
         expect(processes).toEqual(['1', '2', '3', 'primary'])
         expect(parseMetrics(body).get('vault_gateway_database_up')?.samples).toMatchObject([{ labels: {}, value: 1 }])
@@ -155,26 +159,26 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     }, patience)
   })
 
-  test('have the metrics of all on a port of their own', async () => {
+  test('have the metrics of all on a separate port', async () => {
     const { port, lines } = await serving(2, { METRICS_PORT: '0' })
     expect((await ask(port, '/metrics')).status).toBe(404)
     const [telling] = lines('Serving metrics')
     await vi.waitFor(async () => {
       const { body } = await ask(Number(telling?.['port']), '/metrics')
-      expect(tellers(body).processes).toEqual(['1', '2', 'primary'])
+      expect(reportsOf(body).processes).toEqual(['1', '2', 'primary'])
     }, patience)
   })
 
-  test('serve on when one is killed, which is replaced', async () => {
+  test('continue to serve when one is killed and replaced', async () => {
     const { primary, port, lines, listening, pidOf, askWorker } = await serving(3)
     const [first, killed, third] = [pidOf(1), pidOf(2), pidOf(3)]
     process.kill(killed, 'SIGKILL')
     await primary.says(/"msg":"A worker ended, and is replaced"/)
     // The next one takes a while to start.
-    const told = await askTimes(12, port, '/strategies')
-    expect(told.map(({ status }) => status)).toEqual(told.map(() => 200))
+    const responses = await askTimes(12, port, '/strategies')
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
     await listening(4)
-    // A worker that is frozen may write the line of an earlier answer late.
+    // A frozen worker may write the log line of an earlier response late.
     await vi.waitFor(() => expect(lines('Answered')).toHaveLength(12), patience)
     for (const worker of [1, 2, 3]) {
       expect(await askWorker(worker, '/strategies')).toMatchObject([{ status: 200 }])
@@ -186,7 +190,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     expect(pidOf(2)).not.toBe(killed)
   })
 
-  test('run the program of their primary, whatever sources are put beside it meanwhile', async () => {
+  test('run the program of their primary, even if its sources change meanwhile', async () => {
     const { pidOf } = await serving(2)
     for (const worker of [1, 2]) {
       const command = (await readFile(`/proc/${pidOf(worker)}/cmdline`, 'utf8')).split('\0')
@@ -194,12 +198,12 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     }
   })
 
-  test('answer while one of them is frozen, new connections too', async () => {
+  test('answer while one of them is frozen, also on new connections', async () => {
     const { port, pidOf } = await serving(2)
     process.kill(pidOf(1), 'SIGSTOP')
-    const told = await askTimes(10, port, '/strategies')
+    const responses = await askTimes(10, port, '/strategies')
     process.kill(pidOf(1), 'SIGCONT')
-    expect(told.map(({ status }) => status)).toEqual(told.map(() => 200))
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200))
   })
 
   test('finish running requests on SIGTERM, and the primary exits with 0 after them', async () => {
@@ -231,7 +235,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     const feed = path.join(homes.folder, 'workers.ndjson')
     await writeFile(feed, feedText([strategy('calm')]))
     const { primary, port, listening, pidOf, askWorker } = await serving(2, {}, ['--feed', feed])
-    const askBoth = async (target: string): Promise<Told[]> => [
+    const askBoth = async (target: string): Promise<WorkerResponse[]> => [
       ...(await askWorker(1, target)),
       ...(await askWorker(2, target)),
     ]
@@ -257,7 +261,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     await allAreStopped()
   })
 
-  test('are not begun where the first one can not listen', async () => {
+  test('are not started if the first one cannot listen', async () => {
     const taken = createServer()
     await new Promise<void>((resolve) => taken.listen(0, '0.0.0.0', resolve))
     const env = { WORKERS: '2', PORT: String((taken.address() as AddressInfo).port), HOST: '0.0.0.0', ...home.env }
@@ -278,7 +282,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     await run(primary, pid).finally(() => isAlive(pid) && process.kill(pid, 'SIGKILL'))
   }
 
-  test('are not begun where the primary alone gets a signal while the first one starts, which is ended', () =>
+  test('are not started if only the primary gets a signal while the first one starts, which is ended', () =>
     whileStarting(async (primary, pid) => {
       primary.kill('SIGTERM')
       await expect.poll(() => primary.said(), patience).toContain('Stopped before the start was complete')
@@ -288,7 +292,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
       expect(isAlive(pid)).toBe(false)
     }))
 
-  test('are not begun where the first one is killed, and the signal is named', () =>
+  test('are not started if the first one is killed, and the message names the signal', () =>
     whileStarting(async (primary, pid) => {
       process.kill(pid, 'SIGKILL')
       const { status, stderr } = await primary.ended
