@@ -27,7 +27,7 @@ const backgrounds = new Map([
   ['dark', 'rgb(13, 17, 23)'],
 ] as const)
 
-/** Runs axe-core in a page. Scripts that a test evaluates are not subject to the page's policy. */
+/** Runs axe-core in a page. Scripts that a test evaluates are exempt from the page's content security policy. */
 async function violationsIn(page: Page): Promise<string[]> {
   await page.evaluate(axe)
   const { violations, passes } = await page.evaluate<AxeResults>('axe.run()')
@@ -78,7 +78,7 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
     ...(['vaults', 'a suspended vault', 'strategies', 'universe'] as const).map((name) => [name, narrow] as const),
   ]
 
-  test.each(viewsAt(360))('breaks no rule of axe-core: %s, %i px wide', async (name, width) => {
+  test.each(viewsAt(360))('violates no rule of axe-core: %s, %i px wide', async (name, width) => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, views[name], { width })
     await loaded(page)
     for (const details of await page.locator('summary').all()) await details.click()
@@ -119,7 +119,7 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
     await closeFaultless()
   })
 
-  /** Returns the name of the element with the focus, and whether one sees that it has it; null at the end of the page. */
+  /** Returns the name of the focused element, and whether its focus is visible; null at the end of the page. */
   const focusOf = (page: Page): Promise<readonly [name: string, isSeen: boolean] | null> =>
     page.evaluate(`(() => {
       const focused = document.activeElement

@@ -45,7 +45,7 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
   }
   const windowButton = (page: Page, pressed: boolean) => page.getByRole('button', { name: '7 days', pressed })
 
-  test('has its times below each other in both plots, however wide their amounts are', async () => {
+  test('aligns the times of both plots, however wide their amounts are', async () => {
     const { page, closeFaultless } = await open()
     const places = () =>
       page
@@ -58,7 +58,7 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
-  test('tells the figures of the point under the pointer, and the marks of deposits and withdrawals', async () => {
+  test('shows the values of the point under the pointer, and marks of deposits and withdrawals', async () => {
     const { page, closeFaultless } = await open()
     const caption = page.locator('figcaption')
     await expect.poll(() => caption.textContent()).toBe('Drag over the chart to zoom in. ▲ deposit, ▼ withdrawal.')
@@ -69,7 +69,7 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
-  test('says that a window has no equity, and leads back to all of it', async () => {
+  test('shows that a window has no equity, with a link to all of it', async () => {
     const { page, closeFaultless } = await open('&since=5&until=9')
     const panel = page.getByRole('region', { name: 'Equity' })
     await panel.getByText('No equity is recorded in this window.').waitFor()
@@ -79,7 +79,7 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
-  test('says that it counts the newest deposits alone, where there are more', async () => {
+  test('shows that it counts the newest deposits only, if there are more', async () => {
     const other = addressOf(2)
     await apply(database, [
       opened(other, 'calm'),
@@ -112,7 +112,7 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
-  test('is not that of another window, where its own is not answered', async () => {
+  test('does not show another window if its own request fails', async () => {
     const page = await browser.newPage({ locale: 'en-US' })
     await page.route('**/graphql', (route) =>
       route.request().postData()?.includes('"since":1') === true
@@ -130,7 +130,7 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await page.close()
   })
 
-  test('says that it could not be loaded, and is drawn with the next change', async () => {
+  test('shows that its code could not be loaded, and is drawn at the next change', async () => {
     const page = await browser.newPage({ locale: 'en-US' })
     let isAway = true
     await page.route('**/explorer/equity-chart-*.js', (route) => (isAway ? route.abort() : route.continue()))
@@ -146,7 +146,7 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
   })
 
   // The last test: it changes the data.
-  test('keeps its window when a newer fact comes in', async () => {
+  test('keeps its window when a newer fact arrives', async () => {
     const { page, closeFaultless } = await open()
     expect(await windowButton(page, false).count()).toBe(1)
     await windowButton(page, false).click()

@@ -19,7 +19,7 @@ const strategies = [
   ['long', word],
 ] as const
 
-/** A world whose names are long or odd, and whose amounts are as large as they can be. */
+/** Facts with long or unusual names, and maximum amounts. */
 const facts: readonly FactInput[] = [
   ...strategies.map(([id, name]): FactInput => {
     return { kind: 'strategy', ts: midnight, id, name, tagline: `${name} ${word}`, description: `${name} `.repeat(5) }
@@ -90,14 +90,14 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     if (page.url().includes('vault=')) await page.locator('.chart canvas').first().waitFor()
   }
 
-  /** Elements whose content is wider than they are, or than the page. */
+  /** Returns elements whose content overflows them or the page. */
   const tooWide = (page: Page): Promise<string[]> =>
     page.evaluate(`[document.documentElement, ...document.querySelectorAll('main *:not(svg *, .chart *)')]
       .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== 'inline')
       .filter((one) => one.clientWidth > 1)
       .map((one) => one.outerHTML.slice(0, 120))`)
 
-  /** The characters of a text within an element, in their order from left to right. */
+  /** Returns the characters of a text within an element, in their visual order from left to right. */
   const charactersInPlace = (page: Page, selector: string, text: string): Promise<string> =>
     page.locator(selector).evaluate((element, wanted) => {
       const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
@@ -130,7 +130,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     },
   )
 
-  test('shows names as they are, and links to the vaults of a strategy with an odd id', async () => {
+  test('shows names unchanged, and links to the vaults of a strategy with an unusual id', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, '?view=strategies')
     await page.getByRole('heading', { level: 3, name: odd, exact: true }).waitFor()
     await page.getByRole('link', { name: `The one vault of ${odd}` }).click()
@@ -145,7 +145,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('has on a phone all that it has on a wide screen', async () => {
+  test('has the same contents on a phone as on a wide screen', async () => {
     const texts = async (width: number): Promise<readonly string[]> => {
       const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, '', { width })
       await loaded(page)
@@ -163,7 +163,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     expect(await texts(375)).toEqual(wide)
   })
 
-  test('says of each empty list that nothing is in it, and why', async () => {
+  test('shows that a list is empty, and why', async () => {
     const { origin } = gateway.server
     const cases = [
       [empty.server.origin, '', ['No vault is known yet.']],
@@ -181,7 +181,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     }
   })
 
-  test('says of a link that was cut off what is missing, and leads to all vaults', async () => {
+  test('shows which part of a truncated link is missing, with a link to all vaults', async () => {
     const { page, closeFaultless } = await openExplorer(
       browser,
       gateway.server.origin,
@@ -196,7 +196,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
   })
 
   // The last test: it changes the data.
-  test('has figures from left to right beside a name that changes the direction of text', async () => {
+  test('shows numbers from left to right beside a name that changes the text direction', async () => {
     const other = addressOf(3)
     const [reversed, pool] = ['\u202eabc', { a: 'A', b: 'B', venue: '\u202edex', feeTier: 500 }]
     const range = { lower: '1', upper: '3', current: '2' }

@@ -62,7 +62,7 @@ describe('an axis', () => {
     expect(timeLabels([newYear, newYear + step, newYear + 2 * step], step).map(spaces)).toEqual(labels)
   })
 
-  test('tells again the day and the year where another begins', () => {
+  test('repeats the day and the year at their changes', () => {
     expect(timeLabels([newYear - day, newYear], day)).toEqual(['Dec 31\n2025', 'Jan 1\n2026'])
     expect(timeLabels([newYear - 3_600, newYear], 3_600)[1]).toMatch(/\nJan 1, 2026$/)
   })
@@ -191,7 +191,7 @@ describe('the state of the page', () => {
     (search) => expect(readPageState(search)).toEqual(allVaults),
   )
 
-  test('has the address of a vault as the link has it, also where that is cut off', () => {
+  test('has the address of a vault as in the link, also if it is truncated', () => {
     expect(readPageState('?vault=0x12&since=x&types=fee,nothing')).toEqual({ ...vaultState('0x12'), types: ['FEE'] })
   })
 })

@@ -29,15 +29,17 @@ describe.skipIf(noBrowser !== null)('the filters of the list of vaults', () => {
     await gateway.close()
   })
 
-  test('keep an amount while it is written, and tell why one is refused', async () => {
+  test('keep an amount during input, and show why an invalid one is refused', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
     await page.getByText('2 vaults', { exact: true }).waitFor()
     const field = page.getByRole('textbox', { name: 'Least value in USD', exact: true })
-    const asked = page.waitForResponse((response) => response.request().postData()?.includes('DataStatus') === true)
+    const statusResponse = page.waitForResponse(
+      (response) => response.request().postData()?.includes('DataStatus') === true,
+    )
     await field.pressSequentially('1,000')
-    // The page renders again when the state of the data is known.
-    await asked
-    await asked.then(() => page.waitForTimeout(200))
+    // The page renders again after the response with the state of the data.
+    await statusResponse
+    await statusResponse.then(() => page.waitForTimeout(200))
     expect(await field.inputValue()).toBe('1,000')
     await page.keyboard.press('Enter')
     const refusal = page.getByRole('alert').filter({ hasText: 'without separators' })
@@ -107,7 +109,7 @@ describe.skipIf(noBrowser !== null)('the filters of the list of vaults', () => {
     await closeFaultless()
   })
 
-  test('do not say that there is no such strategy before the strategies are known', async () => {
+  test('do not report an unknown strategy before the strategies are loaded', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${small}`)
     await page.getByText('1 row', { exact: true }).waitFor()
     const release = await holding(page, 'StrategyNames')

@@ -18,7 +18,7 @@ const variables = { address: addressOf(1) }
 
 afterEach(() => vi.unstubAllGlobals())
 
-/** Replaces `fetch` for the client's requests alone: another test file of this process may still send its own. */
+/** Replaces `fetch` for the client's requests only: another test file of this process may still send requests. */
 function answerGraphql(respond: (init: RequestInit) => Response | Promise<Response>): void {
   const original = fetch
   vi.stubGlobal('fetch', (url: string, init: RequestInit) =>
@@ -26,7 +26,7 @@ function answerGraphql(respond: (init: RequestInit) => Response | Promise<Respon
   )
 }
 
-/** Answers each request with another amount, from 1 on. */
+/** Answers each request with a different amount, counting from 1. */
 function answering(): { readonly client: GatewayClient; readonly requests: RequestInit[] } {
   const requests: RequestInit[] = []
   answerGraphql((init) => {
@@ -37,7 +37,7 @@ function answering(): { readonly client: GatewayClient; readonly requests: Reque
   return { client: createGatewayClient('a-key-of-this-test'), requests }
 }
 
-test('a query has one result, that of its own request, as the text that was sent', async () => {
+test('a query has one result, of its own request, with amounts as the text that was sent', async () => {
   const { client, requests } = answering()
   const results: (readonly [run: number, taxedUsd: string | undefined])[] = []
   for (let run = 1; run <= 3; run++) {
@@ -57,7 +57,7 @@ test('a query has one result, that of its own request, as the text that was sent
   expect(new Headers(requests[0]?.headers).get('authorization')).toBe('Bearer a-key-of-this-test')
 })
 
-test('a query that is ended has no result', async () => {
+test('a cancelled query has no result', async () => {
   const { client } = answering()
   const onResult = vi.fn()
   client.query(VaultFeesDocument, variables, onResult)()
@@ -65,7 +65,7 @@ test('a query that is ended has no result', async () => {
   expect(onResult).not.toHaveBeenCalled()
 })
 
-/** Sends one body after the other as the gateway does; those with errors have status 503. */
+/** Responds with one body after the other; those with errors have status 503. */
 function sending(...bodies: readonly object[]): GatewayClient {
   const waiting = [...bodies]
   answerGraphql(() => {
@@ -90,7 +90,7 @@ test.each([{ vault: null }, null])(
   },
 )
 
-test('a whole list has the page that was refused at first', async () => {
+test('a complete list has the page that was refused at first', async () => {
   const pageOf = (id: string, hasNextPage: boolean) => ({
     data: { vault: { id: '1', chainId: 1, events: { nodes: [{ id }], pageInfo: { hasNextPage, endCursor: id } } } },
   })
@@ -104,7 +104,7 @@ test('a whole list has the page that was refused at first', async () => {
   expect(rows.map(({ id }) => id)).toEqual(['a', 'b'])
 })
 
-test('a query and a poll that are not answered in time have failed, as those that do not reach the gateway', async () => {
+test('a query and a poll fail at their timeout, like those that do not reach the gateway', async () => {
   const ofStreams: (AbortSignal | null | undefined)[] = []
   answerGraphql(({ body, signal }) => {
     if ((body as string).includes('subscription ')) ofStreams.push(signal)
@@ -125,7 +125,7 @@ test('a query and a poll that are not answered in time have failed, as those tha
   stop()
 })
 
-test('a query that is ended ends its request', async () => {
+test('a cancelled query aborts its request', async () => {
   let signal: AbortSignal | null | undefined
   answerGraphql((init) => {
     signal = init.signal
@@ -137,7 +137,7 @@ test('a query that is ended ends its request', async () => {
   expect(signal?.aborted).toBe(true)
 })
 
-/** A stream of events in parts, which stays open. */
+/** Returns a stream of events in parts, which stays open. */
 function eventResponse(parts: readonly string[]): Response {
   const body = new ReadableStream({
     start: (controller) => parts.forEach((part) => controller.enqueue(new TextEncoder().encode(part))),
@@ -145,7 +145,7 @@ function eventResponse(parts: readonly string[]): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-/** A gateway whose processes are told apart by what they are asked: polls, streams and other queries. */
+/** Simulates a gateway with separate processes for polls, streams and other queries. */
 function processes(answers: {
   readonly poll?: () => string
   readonly event?: string
@@ -172,45 +172,45 @@ function processes(answers: {
   return { client: createGatewayClient(null), demanded }
 }
 
-const asked = (client: GatewayClient): Promise<{ data: unknown }> =>
+const firstResult = (client: GatewayClient): Promise<{ data: unknown }> =>
   new Promise((resolve) => client.query(VaultFeesDocument, variables, resolve))
 const polled = (client: GatewayClient): Promise<boolean> =>
   new Promise((resolve) => client.poll((_, isOutdated) => resolve(isOutdated)))
 
 test('a query after an event demands at least its version of the process that answers', async () => {
   const { client, demanded } = processes({ event: '7.12', query: () => [200, '7.12'] })
-  await asked(client)
+  await firstResult(client)
   let close = (): void => undefined
   await new Promise<void>((resolve) => (close = client.subscribe(VaultChangesDocument, variables, resolve)))
-  await asked(client)
+  await firstResult(client)
   close()
   expect(demanded).toEqual([null, '7.12'])
 })
 
-test('a poll tells, also while a stream is open, that an answer is older than the data, until it is read anew', async () => {
+test('a poll reports, also during a stream, that a response is older than the data, until it is read again', async () => {
   const process = { version: '6.2' }
   const { client } = processes({ poll: () => '7.12', event: '6.2', query: () => [200, process.version] })
   let close = (): void => undefined
   await new Promise<void>((resolve) => (close = client.subscribe(VaultChangesDocument, variables, resolve)))
-  await asked(client)
+  await firstResult(client)
   expect(await polled(client)).toBe(true)
   client.refreshed()
   process.version = '7.12'
-  await asked(client)
+  await firstResult(client)
   expect(await polled(client)).toBe(false)
   close()
 })
 
-test('a newer version alone is told once in 30 s while a stream tells of changes, and by each poll without one', async () => {
+test('a newer version alone is reported once in 30 s while a stream reports changes, and by each poll without one', async () => {
   const process = { version: 7 }
   const { client } = processes({ poll: () => `${process.version}.1`, event: '7.1', query: () => [200, '7.1'] })
   let close = (): void => undefined
   await new Promise<void>((resolve) => (close = client.subscribe(VaultChangesDocument, variables, resolve)))
-  await asked(client)
+  await firstResult(client)
   process.version = 8
   expect(await polled(client)).toBe(true)
   client.refreshed()
-  await asked(client)
+  await firstResult(client)
   expect(await polled(client)).toBe(false)
   vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 30_000)
   expect(await polled(client)).toBe(true)
@@ -220,15 +220,15 @@ test('a newer version alone is told once in 30 s while a stream tells of changes
   expect(await polled(client)).toBe(true)
 })
 
-test('a query whose version the history has lost is sent again without one, and all data is read anew', async () => {
+test('a query whose version is of a lost history is sent again without one, and all data is read again', async () => {
   const process = { version: '9.2' }
   const { client, demanded } = processes({
     poll: () => '3.4',
     query: (least) => (least === '9.2' && process.version !== least ? [409, null] : [200, process.version]),
   })
-  await asked(client)
+  await firstResult(client)
   process.version = '3.4'
-  expect(await asked(client)).toMatchObject({ data: { vault: null }, error: undefined })
+  expect(await firstResult(client)).toMatchObject({ data: { vault: null }, error: undefined })
   expect(demanded).toEqual([null, '9.2', null])
   expect(await polled(client)).toBe(true)
 })

@@ -7,7 +7,7 @@ import { openExplorer, pageFolders } from '../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
 import { apply, midnight } from '../support/world.ts'
 
-/** Panels by the view that has them, each with a text of its result. */
+/** Panels by their view, each with a text of its result. */
 const panels = [
   ['?status=suspended&sort=net_usd', { Vaults: '"status":"SUSPENDED"' }],
   [

@@ -32,7 +32,7 @@ async function loadedBy(html: string): Promise<readonly Response[]> {
 }
 
 describe('the page', () => {
-  test('has a policy that allows its own files alone, and nothing inline', async () => {
+  test('has a content security policy that allows its own files only, and nothing inline', async () => {
     const response = await page()
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const policy = response.headers.get('content-security-policy')?.split('; ') ?? []
@@ -64,7 +64,7 @@ describe('the page', () => {
     expect(sum(all)).toBeLessThan(150 * kilobyte)
   })
 
-  test('is a page of links where the explorer is left out', async () => {
+  test('is a page of links if the explorer is disabled', async () => {
     const without = gatewayOn(database, { pageFolders: { ...folders, explorer: null } })
     expect(await (await page(without)).text()).toContain('REST paths')
     for (const response of await loadedBy(await (await page()).text())) expect(response.status).toBe(200)
@@ -72,7 +72,7 @@ describe('the page', () => {
     expect((await without.get(`/${script}`)).status).toBe(404)
   })
 
-  test('and its files need no key; it says that data does', async () => {
+  test('and its files need no API key; it shows that data does', async () => {
     const closed = gatewayOn(database, { pageFolders: folders, apiKeys: ['a-key-of-this-test'] })
     const html = await (await page(closed)).text()
     expect(html).toContain('data-api-key="required"')
@@ -84,7 +84,7 @@ describe('the page', () => {
 })
 
 describe('its files and those of GraphiQL', () => {
-  test('are immutable, named by their content, and compressed as well as they can be', async () => {
+  test('are immutable, named by their content, and compressed at the maximum level', async () => {
     for (const response of await loadedBy(await (await page()).text())) {
       expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
       expect(response.headers.get('content-encoding')).toBe('br')
@@ -102,7 +102,7 @@ describe('its files and those of GraphiQL', () => {
     }
   })
 
-  test('refuse other methods, and are not there under other names', async () => {
+  test('refuse other methods, and are 404 under other names', async () => {
     const html = await (await page()).text()
     const [script = ''] = /explorer\/explorer-\w+\.js/.exec(html) ?? []
     expect((await gateway.get(`/${script}`, { method: 'POST' })).status).toBe(405)

@@ -16,11 +16,11 @@ const variablesOf = (first: number): VaultTableQueryVariables => ({
   first,
   orderBy: { field: 'VALUE_USD', direction: 'DESC' },
 })
-let asked: (readonly [after: string | null, answer: () => void, fail: () => void])[]
+let pageRequests: (readonly [after: string | null, answer: () => void, fail: () => void])[]
 let ids: string[]
 let list: PagedList<VaultTableQuery, VaultTableQueryVariables, Vaults['nodes'][number]>
 
-/** A list of ids, whose pages are answered when the test says so. */
+/** A list of ids, whose page requests are answered by the test. */
 const client: QueryClient = {
   query(_, variables, onResult) {
     const { after = null } = variables as { after?: string | null }
@@ -31,13 +31,13 @@ const client: QueryClient = {
       onResult({ data: { vaults: { nodes, pageInfo } }, error: undefined } as unknown as QueryResult<never>)
     }
     const fail = (): void => onResult({ data: undefined, error: new CombinedError({ graphQLErrors: ['no'] }) })
-    asked.push([after, answer, fail])
-    return () => void (asked = asked.filter(([, one]) => one !== answer))
+    pageRequests.push([after, answer, fail])
+    return () => void (pageRequests = pageRequests.filter(([, one]) => one !== answer))
   },
 }
 
 beforeEach(() => {
-  asked = []
+  pageRequests = []
   ids = [...'abcdefghi']
   list = new PagedList({
     client,
@@ -50,25 +50,25 @@ beforeEach(() => {
 
 const rows = (): string => Array.from({ length: list.length }, (_, index) => list.rowAt(index)?.id ?? '').join('')
 
-/** Answers the one request that runs, and returns where its page begins. */
+/** Answers the only running request, and returns the cursor of its page. */
 function answer(): string | null | undefined {
-  const [first, ...others] = asked
+  const [first, ...others] = pageRequests
   expect(others).toEqual([])
-  asked = []
+  pageRequests = []
   first?.[1]()
   return first?.[0]
 }
 
-test('a page is loaded when the rows in sight go beyond the loaded ones, one at a time', () => {
+test('pages are loaded one at a time, when the visible rows exceed the loaded ones', () => {
   expect([answer(), rows(), list.hasMore]).toEqual([null, 'abc', true])
   list.see(0, 2)
-  expect(asked).toEqual([])
+  expect(pageRequests).toEqual([])
   list.see(0, 7)
-  expect([answer(), answer(), asked.length]).toEqual(['c', 'f', 0])
+  expect([answer(), answer(), pageRequests.length]).toEqual(['c', 'f', 0])
   expect([rows(), list.hasMore, list.pageAt(4)]).toEqual(['abcdefghi', false, 1])
 })
 
-test('after a change the pages in sight are read anew, and the others when they come into sight', () => {
+test('after a change the visible pages are read again, and the others when they become visible', () => {
   answer()
   list.see(0, 8)
   answer()
@@ -76,12 +76,12 @@ test('after a change the pages in sight are read anew, and the others when they 
   list.see(3, 5)
   ids = [...'ABCDEFGHI'].map((id) => ('CF'.includes(id) ? id.toLowerCase() : id))
   list.refresh()
-  expect([answer(), asked.length, rows()]).toEqual(['c', 0, 'abcDEfghi'])
+  expect([answer(), pageRequests.length, rows()]).toEqual(['c', 0, 'abcDEfghi'])
   list.see(0, 3)
   expect([answer(), rows()]).toEqual([null, 'ABcDEfghi'])
 })
 
-test('a page whose end moves makes those behind it be read anew, so that no row is left out', () => {
+test('if the end of a page moves, the pages after it are read again, so that no row is missing', () => {
   answer()
   list.see(0, 8)
   answer()
@@ -89,18 +89,18 @@ test('a page whose end moves makes those behind it be read anew, so that no row 
   list.see(3, 5)
   ids = [...'XYabcdefghi']
   list.refresh()
-  expect([answer(), asked.length, rows()]).toEqual(['c', 0, 'abcdefghi'])
+  expect([answer(), pageRequests.length, rows()]).toEqual(['c', 0, 'abcdefghi'])
   list.see(0, 2)
-  expect([answer(), asked.length]).toEqual([null, 0])
+  expect([answer(), pageRequests.length]).toEqual([null, 0])
   list.see(0, 5)
-  expect([answer(), asked.length]).toEqual(['a', 0])
+  expect([answer(), pageRequests.length]).toEqual(['a', 0])
   list.see(3, 8)
   expect([answer(), rows()]).toEqual(['d', 'XYabcdefg'])
 })
 
-test('a change while a page is read makes it be read again', () => {
+test('a page is read again after a change during its request', () => {
   list.refresh()
-  expect([answer(), answer(), asked.length]).toEqual([null, null, 0])
+  expect([answer(), answer(), pageRequests.length]).toEqual([null, null, 0])
 })
 
 test('a list that becomes shorter loses its last pages', () => {
@@ -115,29 +115,29 @@ test('a list that becomes shorter loses its last pages', () => {
   expect([rows(), list.hasMore]).toEqual(['ab', false])
 })
 
-test('an error keeps the rows, and is not asked for again until a change', () => {
+test('after an error the rows remain, and no request is sent until a change', () => {
   answer()
   list.see(0, 4)
-  asked.shift()?.[2]()
-  expect([rows(), list.result.error?.message, asked.length]).toEqual(['abc', '[GraphQL] no', 0])
+  pageRequests.shift()?.[2]()
+  expect([rows(), list.result.error?.message, pageRequests.length]).toEqual(['abc', '[GraphQL] no', 0])
   list.see(0, 5)
-  expect(asked).toEqual([])
+  expect(pageRequests).toEqual([])
   list.loadMore()
   expect([answer(), answer(), rows(), list.result.error]).toEqual([null, 'c', 'abcdef', undefined])
 })
 
-test('a closed list asks nothing, and has its rows when it is opened again', () => {
+test('a closed list sends no requests, and has its rows when it is opened again', () => {
   list.refresh()
   list.close()
   list.see(0, 9)
-  expect(asked).toEqual([])
+  expect(pageRequests).toEqual([])
   list.open(() => undefined)
   answer()
   list.close()
   expect(rows()).toBe('abc')
 })
 
-test('the lists that were looked at last stay', () => {
+test('the most recently viewed lists are retained', () => {
   const cache = new ListCache()
   const listOf = (first: number) =>
     cache.listOf({

@@ -143,7 +143,7 @@ describe.runIf(skipped === null)('the explorer on the real-market feed', async (
     await closeFaultless()
   })
 
-  test('draws equity with its flows, and asks for more points of a shorter window by dragging', async () => {
+  test('draws equity with its flows, and requests more points of a shorter window after dragging', async () => {
     const [address, vault] = inStatus('earning')
     const { page, closeFaultless } = await open(`?vault=${address}`)
     const chart = page.getByRole('img', { name: /^Equity from .* deposits: 2, withdrawals: 1$/ })
@@ -173,7 +173,7 @@ describe.runIf(skipped === null)('the explorer on the real-market feed', async (
     await closeFaultless()
   })
 
-  test('downloads as CSV what REST gives to scripts', async () => {
+  test('downloads the same CSV as REST', async () => {
     const [address, vault] = inStatus('attention')
     const { page, closeFaultless } = await open(`?vault=${address}&types=rebalance`)
     const saved = async (panel: string): Promise<string> => {
@@ -188,8 +188,8 @@ describe.runIf(skipped === null)('the explorer on the real-market feed', async (
     expect(await saved('Ledger')).toBe(await byRest('events?type=rebalance&limit=1000'))
     const equity = (await saved('Equity')).trimEnd().split('\r\n')
     expect(equity).toHaveLength(vault.equityPoints + 1)
-    const given = (await byRest('equity?points=2000')).trimEnd().split('\r\n')
-    expect(equity.map((line) => line.split(',').slice(0, 4).join(','))).toEqual(given)
+    const restLines = (await byRest('equity?points=2000')).trimEnd().split('\r\n')
+    expect(equity.map((line) => line.split(',').slice(0, 4).join(','))).toEqual(restLines)
     await closeFaultless()
   })
 
@@ -218,7 +218,7 @@ describe.runIf(skipped === null)('the explorer on the real-market feed', async (
   })
 
   // The last test: it changes the data.
-  test('moves with a line that is applied to the feed, without being loaded again', async () => {
+  test('updates after a line is applied to the feed, without a reload', async () => {
     const [address, vault] = inStatus('earning')
     const list = await open()
     const opened = await open(`?vault=${address}`)

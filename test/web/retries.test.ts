@@ -12,14 +12,14 @@ import {
 import { addressOf } from '../support/world.ts'
 
 /** When each request was made, in seconds. */
-let asked: number[]
-/** Why requests fail; null while they are answered. */
+let requestTimes: number[]
+/** Error with which requests fail; null while they are answered. */
 let failure: CombinedError | null
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })
   vi.spyOn(Math, 'random').mockReturnValue(0)
-  asked = []
+  requestTimes = []
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -33,7 +33,7 @@ function refused(status: number, headers: Record<string, string> = {}): Combined
 
 const client: QueryClient = {
   query(_, __, onResult) {
-    asked.push(Date.now() / 1000)
+    requestTimes.push(Date.now() / 1000)
     const data = { vaults: { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } } }
     const result = failure === null ? { data, error: undefined } : { data: undefined, error: failure }
     const timer = setTimeout(() => onResult(result as unknown as QueryResult<never>))
@@ -41,12 +41,12 @@ const client: QueryClient = {
   },
 }
 
-interface Asking {
+interface OpenQuery {
   refresh(): void
   close(): void
 }
 
-function openQuery(): Asking {
+function openQuery(): OpenQuery {
   return openLiveQuery(client, VaultFeesDocument, { address: addressOf(1) }, () => undefined)
 }
 
@@ -61,7 +61,7 @@ function openList(): PagedList<VaultTableQuery, VaultTableQueryVariables, VaultT
   return list
 }
 
-test('a list that is left and opened again is asked when Retry-After permits it', async () => {
+test('a list that is closed and opened again is requested when Retry-After permits it', async () => {
   failure = refused(429, { 'retry-after': '7' })
   const list = openList()
   await askedWithin(1)
@@ -79,23 +79,23 @@ test('a list that is left and opened again is asked when Retry-After permits it'
   list.close()
   failure = null
   await askedWithin(30)
-  asked = []
+  requestTimes = []
   const opened = Date.now() / 1000
   list.open(() => undefined)
   expect((await askedWithin(0)).map((second) => second - Math.floor(opened))).toEqual([0])
 })
 
-/** Lets time pass, and returns in which seconds requests were made. */
+/** Advances the clock, and returns the seconds at which requests were sent. */
 async function askedWithin(seconds: number): Promise<number[]> {
   await vi.advanceTimersByTimeAsync(seconds * 1000)
-  return asked.map(Math.floor)
+  return requestTimes.map(Math.floor)
 }
 
 describe.each([
   ['a query', openQuery],
   ['a list', openList],
 ])('%s', (_, open) => {
-  test('that is refused for the time being is asked again after pauses that grow, until it is answered', async () => {
+  test('that is refused temporarily is retried after growing pauses, until it is answered', async () => {
     failure = refused(503)
     open()
     expect(await askedWithin(20)).toEqual([0, 1, 3, 7, 15])
@@ -103,12 +103,12 @@ describe.each([
     expect(await askedWithin(600)).toEqual([0, 1, 3, 7, 15, 31])
   })
 
-  test('is not asked again before Retry-After when the data changes', async () => {
+  test('is not retried before Retry-After when the data changes', async () => {
     failure = refused(429, { 'retry-after': '7' })
-    const asking = open()
+    const query = open()
     for (let second = 1; second <= 6; second++) {
       await askedWithin(1)
-      asking.refresh()
+      query.refresh()
     }
     expect(await askedWithin(0)).toEqual([0])
     failure = null
@@ -117,40 +117,40 @@ describe.each([
 
   test('begins with the first pause again after an answer, and waits for a minute at most', async () => {
     failure = refused(503)
-    const asking = open()
+    const query = open()
     await askedWithin(300)
-    const [last = 0, before = 0] = asked.slice(-2).reverse()
+    const [last = 0, before = 0] = requestTimes.slice(-2).reverse()
     expect(Math.floor(last - before)).toBe(60)
     failure = null
     await askedWithin(100)
     failure = new CombinedError({ networkError: new TypeError('fetch failed') })
-    asked = []
+    requestTimes = []
     const begun = Date.now() / 1000
-    asking.refresh()
+    query.refresh()
     expect((await askedWithin(2)).map((second) => Math.round(second - begun))).toEqual([0, 1])
   })
 
-  test.each([429, 503])('waits as long as a refusal with status %i says', async (status) => {
+  test.each([429, 503])('waits for the Retry-After of a refusal with status %i', async (status) => {
     failure = refused(status, { 'retry-after': '7' })
     open()
     expect(await askedWithin(25)).toEqual([0, 7, 14, 21])
   })
 
-  test.each([400, 401, 500])('that is refused for good is not asked again: %i', async (status) => {
+  test.each([400, 401, 500])('that is refused permanently is not retried: %i', async (status) => {
     failure = refused(status)
     open()
     expect(await askedWithin(600)).toEqual([0])
   })
 
-  test('that was closed, or of a page that is hidden, is not asked again', async () => {
+  test('that was closed, or belongs to a hidden page, is not retried', async () => {
     failure = refused(503)
-    const asking = open()
+    const query = open()
     const page = { visibilityState: 'hidden' }
     vi.stubGlobal('document', page)
     expect(await askedWithin(600)).toEqual([0])
     page.visibilityState = 'visible'
     expect(await askedWithin(2)).toHaveLength(2)
-    asking.close()
+    query.close()
     expect(await askedWithin(600)).toHaveLength(2)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Takes pictures of the explorer's views on the demo world, in both themes and on a phone, into .screenshots/, and the two
- * of the README.
+ * Takes screenshots of the explorer's views on the demo world, in both themes and on a phone, into .screenshots/, and the
+ * two of the README.
  */
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'

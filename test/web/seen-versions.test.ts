@@ -3,7 +3,7 @@ import { type Freshness, SeenVersions } from '../../src/web/data/seen-versions.t
 
 let versions: SeenVersions
 
-/** A poll that no event or answer overtakes. */
+/** Records a poll during which no event or response arrives. */
 const polled = (version: string | null): Freshness => versions.polled(version, versions.newest)
 
 beforeEach(() => {
@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 
 describe('the newest version', () => {
-  test('is the greatest of answers, events and polls, by its number', () => {
+  test('is the greatest of responses, events and polls, by its number', () => {
     expect(versions.newest).toBeNull()
     versions.answered('9.5')
     versions.saw('10.1')
@@ -25,13 +25,13 @@ describe('the newest version', () => {
     expect(versions.newest).toBe('11.3')
   })
 
-  test('is the later of two with the same number: the first is of a lost history', () => {
+  test('is the later one of two with the same number: the first is of a lost history', () => {
     versions.saw('9.5')
     versions.saw('9.7')
     expect(versions.newest).toBe('9.7')
   })
 
-  test('is forgotten when the history has lost it, and the data of all answers counts as outdated', () => {
+  test('is discarded when the history has lost it, and the data of all responses counts as outdated', () => {
     versions.answered('9.5')
     versions.lost('9.5')
     expect(versions.newest).toBeNull()
@@ -45,7 +45,7 @@ describe('the newest version', () => {
     expect(versions.newest).toBe('12.1')
   })
 
-  test('does not bind where a gateway is behind it in two successive polls: it may never be reached', () => {
+  test('is not demanded if a gateway lags behind it in two successive polls: it may never be reached', () => {
     versions.answered('9.5')
     expect([polled('4.1'), versions.newest]).toEqual(['current', '9.5'])
     expect([polled('9.5'), versions.newest]).toEqual(['current', '9.5'])
@@ -56,7 +56,7 @@ describe('the newest version', () => {
     expect(polled('5.1')).toBe('current')
   })
 
-  test('binds where events overtake polls: no gateway is behind', () => {
+  test('is demanded if events overtake polls: no gateway lags behind', () => {
     versions.answered('9.5')
     for (const seq of [10, 11, 12]) {
       const before = versions.newest
@@ -66,7 +66,7 @@ describe('the newest version', () => {
     expect(versions.newest).toBe('12.1')
   })
 
-  test('does not bind where a gateway receives no commits in two successive polls', () => {
+  test('is not demanded if a gateway receives no commits in two successive polls', () => {
     versions.answered('9.5')
     expect([polled(null), versions.newest]).toEqual(['current', '9.5'])
     expect([polled(null), versions.newest]).toEqual(['current', null])
@@ -77,7 +77,7 @@ describe('the newest version', () => {
 })
 
 describe('shown data', () => {
-  test('is outdated where one of its answers is older than a polled version, until all are read anew', () => {
+  test('is outdated if one of its responses is older than a polled version, until all are read again', () => {
     versions.answered('8.1')
     versions.answered('7.1')
     versions.saw('8.1')
@@ -89,13 +89,13 @@ describe('shown data', () => {
     expect(polled('10.1')).toBe('older')
   })
 
-  test('is outdated where an answer has no version, as that of a gateway without commits', () => {
+  test('is outdated if a response has no version, like that of a gateway without commits', () => {
     versions.answered('8.1')
     versions.answered(null)
     expect([polled(null), polled('8.1')]).toEqual(['current', 'replaced'])
   })
 
-  test('is outdated where its version has the same number as that of another history', () => {
+  test('is outdated if its version has the same number as that of another history', () => {
     versions.answered('8.1')
     expect(polled('8.2')).toBe('replaced')
   })

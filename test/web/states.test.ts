@@ -36,7 +36,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     return gateway
   }
 
-  test('asks for an API key where the gateway needs one, and forgets it with the page', async () => {
+  test('prompts for an API key if the gateway needs one, and discards it with the page', async () => {
     const { server } = await gatewayWith({ apiKeys: [apiKey] })
     const { page, closeFaultless } = await openExplorer(browser, server.origin, `?vault=${vault}`)
     await page.getByRole('heading', { level: 1, name: 'API key' }).waitFor()
@@ -54,9 +54,9 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('asks again for a key that is not accepted', async () => {
+  test('prompts again after a key that is not accepted', async () => {
     const { server } = await gatewayWith({ apiKeys: [apiKey] })
-    // The browser itself writes of the refusal to the console.
+    // The browser itself logs the refusal to the console.
     const { page } = await openExplorer(browser, server.origin)
     await page.getByRole('textbox', { name: 'API key' }).fill('another-key-of-this-test')
     await page.keyboard.press('Enter')
@@ -67,7 +67,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.close()
   })
 
-  test('tells of a key that no header can hold, and asks for another', async () => {
+  test('reports a key with characters that no header may have, and prompts for another', async () => {
     const { server } = await gatewayWith({ apiKeys: [apiKey] })
     const { page, closeFaultless } = await openExplorer(browser, server.origin)
     await page.getByRole('textbox', { name: 'API key' }).fill('a-key–of-this-test')
@@ -79,9 +79,9 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('says that the gateway is down, and goes on when it is back', async () => {
+  test('shows that the gateway is unreachable, and continues when it is back', async () => {
     const { server } = await gatewayWith({})
-    // The browser itself writes of failed requests to the console.
+    // The browser itself logs failed requests to the console.
     const { page } = await openExplorer(browser, server.origin, `?vault=${vault}`)
     const value = page.getByRole('region', { name: 'Figures' }).locator('data').first()
     await value.waitFor()
@@ -101,38 +101,38 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.close()
   })
 
-  test('says that the database is away, keeps what it has, and goes on when the database is back', async () => {
+  test('shows that the database is unavailable, keeps its data, and continues when the database is back', async () => {
     let isAway = false
     const unsteady = readingBy(database, (statement, values, signal, reader) =>
       isAway ? Promise.reject(new DatabaseUnavailable('away')) : reader.read(statement, values, signal),
     )
     const { server, listener } = await gatewayWith({}, 0, unsteady)
-    // The browser itself writes of answers with status 503 to the console.
+    // The browser itself logs responses with status 503 to the console.
     const { page } = await openExplorer(browser, server.origin, `?vault=${vault}`)
     const value = page.getByRole('region', { name: 'Figures' }).locator('data').first()
     const before = await value.getAttribute('value')
-    const says = page.getByRole('status').filter({ hasText: 'The database does not answer now.' })
-    expect(await says.count()).toBe(0)
+    const notice = page.getByRole('status').filter({ hasText: 'The database does not answer now.' })
+    expect(await notice.count()).toBe(0)
     const refused = page.waitForResponse((response) => response.status() === 503)
     isAway = true
     listener.listening(false)
     await refused
-    await says.waitFor()
-    expect(await says.textContent()).toContain('These figures may be out of date.')
+    await notice.waitFor()
+    expect(await notice.textContent()).toContain('These figures may be out of date.')
     expect(await value.getAttribute('value')).toBe(before)
     const valueUsd = `${(now += 1) % 100_000}.125`
     await apply(database, [mark(vault, now, valueUsd)])
     isAway = false
     listener.listening(true)
     await expect.poll(() => value.getAttribute('value'), { timeout: 30_000 }).toBe(valueUsd)
-    await says.waitFor({ state: 'detached' })
+    await notice.waitFor({ state: 'detached' })
     await expect.poll(() => page.getByRole('alert').count()).toBe(0)
     await page.close()
   })
 
-  test('reads its data anew where it gets no stream', async () => {
+  test('polls its data if it gets no stream', async () => {
     const { server } = await gatewayWith({})
-    // The browser itself writes of answers with status 429 to the console.
+    // The browser itself logs responses with status 429 to the console.
     const page = await browser.newPage({ locale: 'en-US' })
     let refusals = 0
     await page.route('**/graphql', async (route) => {
@@ -155,7 +155,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.close()
   })
 
-  test("shows the figures of a vault's strategy as they are now", async () => {
+  test("shows the current returns of a vault's strategy", async () => {
     const { server } = await gatewayWith({})
     const { page, closeFaultless } = await openExplorer(browser, server.origin, `?vault=${vault}`)
     const name = page.getByRole('region', { name: 'Figures' }).getByRole('link', { name: /^The / })
@@ -167,7 +167,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('says how old the data is, and that a feed has stopped or waits', async () => {
+  test('shows the age of the data, and that a feed has stopped or waits', async () => {
     let condition = ''
     const { server } = await gatewayWith({
       feeds: () => ({
@@ -188,7 +188,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('says that it connects, and that data is loaded, while a slow network brings nothing', async () => {
+  test('shows that it connects, and that data is loading, while a slow network delays it', async () => {
     const { server } = await gatewayWith({})
     const page = await browser.newPage({ locale: 'en-US' })
     let release = (): void => undefined
@@ -216,7 +216,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.close()
   })
 
-  test('says of an unknown vault that there is none, and of an empty list how many there are', async () => {
+  test('shows that an unknown vault does not exist, and the count of an empty list', async () => {
     const { server } = await gatewayWith({})
     const { page, closeFaultless } = await openExplorer(browser, server.origin, `?vault=${addressOf(77)}`)
     await page.getByRole('alert').filter({ hasText: 'No vault is known at this address.' }).waitFor()
@@ -225,7 +225,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('holds no stream while it is hidden', async () => {
+  test('has no open stream while the page is hidden', async () => {
     const { server } = await gatewayWith({})
     const { page, closeFaultless } = await openExplorer(browser, server.origin)
     await expect.poll(() => server.running()).toBe(1)

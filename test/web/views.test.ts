@@ -61,7 +61,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
   const values = (cells: Locator): Promise<string[]> =>
     cells.evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
 
-  test('lists vaults, the most valuable first, and more as one scrolls', async () => {
+  test('lists vaults, the most valuable first, and loads more on scrolling', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
     await page.getByText(`${vaults.length} vaults`).waitFor()
     const first = rowsOf(page, 'Vaults').nth(1)
@@ -85,7 +85,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('leads back to the row that was left, and keeps the row with the focus while others come and go', async () => {
+  test('returns to the row that was left, and keeps the focused row while others are added and removed', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
     await page.getByText(`${vaults.length} vaults`).waitFor()
     const row = page.locator('[aria-rowindex="62"]')
@@ -181,7 +181,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('shows of a vault the figures that REST tells, to the last digit', async () => {
+  test('shows the amounts of a vault as in REST, to the last digit', async () => {
     const address = inStatus('EARNING')
     const text = await (await gateway.get(`/vault/${address}/snapshot`)).text()
     const snapshot = JSON.parse(text) as Snapshot
@@ -211,13 +211,13 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('shows amounts that no number of JavaScript can hold', async () => {
+  test('shows amounts that exceed the precision of JavaScript numbers', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${polygon}`)
     await page.getByRole('region', { name: 'Figures' }).getByText('$12,345,678,901.123456').first().waitFor()
     await closeFaultless()
   })
 
-  test('marks a position out of range, and says of a suspended vault that exits are open', async () => {
+  test('marks a position out of range, and shows that exits of a suspended vault are open', async () => {
     const first = await openExplorer(browser, gateway.server.origin, `?vault=${inStatus('ATTENTION')}`)
     const bar = first.page.getByRole('region', { name: 'Positions' }).getByRole('img')
     expect(await bar.getAttribute('aria-label')).toMatch(/out of range$/)
@@ -239,9 +239,9 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.mouse.move(box.x + box.width * 0.4, box.y + 100)
     await page.mouse.down()
     await page.mouse.move(box.x + box.width * 0.6, box.y + 100, { steps: 5 })
-    const asked = page.waitForRequest((request) => request.postData()?.includes('"since":1') === true)
+    const windowRequest = page.waitForRequest((request) => request.postData()?.includes('"since":1') === true)
     await page.mouse.up()
-    expect((await asked).postData()).toMatch(/"until":1\d{9}/)
+    expect((await windowRequest).postData()).toMatch(/"until":1\d{9}/)
     await expect.poll(summary).not.toBe(whole)
     expect(page.url()).toMatch(/&since=\d+&until=\d+/)
     const dragged = page.url()
@@ -309,7 +309,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('shows a ledger to its oldest row as one scrolls, and saves all of it', async () => {
+  test('shows a ledger to its oldest row on scrolling, and downloads all of it', async () => {
     const [address, length] = [addressOf(7), 1_010]
     const fees = Array.from({ length }, (_, index) =>
       event(address, midnight + 20 + index, { type: 'fee', amountUsd: String(index) }),
@@ -336,7 +336,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('saves all vaults of a filter', async () => {
+  test('downloads all vaults of a filter', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?owner=${owner}`)
     await page.getByText(`${many + 1} vaults`).waitFor()
     const [download] = await Promise.all([
@@ -349,7 +349,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
-  test('moves its figures when facts come in, without being loaded again', async () => {
+  test('updates its values when facts arrive, without a reload', async () => {
     const address = addressOf(5)
     const list = await openExplorer(browser, gateway.server.origin, `?owner=${owner}&least=900000`)
     const vault = await openExplorer(browser, gateway.server.origin, `?vault=${address}`)

@@ -10,20 +10,22 @@ const address = addressOf(1)
 
 type Answer = (variables: Readonly<Record<string, unknown>>) => object | CombinedError
 
-/** A client whose requests are answered by a function. */
+/** Returns a client whose requests are answered by a function. */
 function clientOf(answer: Answer): QueryClient {
   return {
     query(_, variables, onResult) {
-      const given = answer(variables as Readonly<Record<string, unknown>>)
+      const result = answer(variables as Readonly<Record<string, unknown>>)
       onResult(
-        given instanceof CombinedError ? { data: undefined, error: given } : { data: given as never, error: undefined },
+        result instanceof CombinedError
+          ? { data: undefined, error: result }
+          : { data: result as never, error: undefined },
       )
       return () => undefined
     },
   }
 }
 
-/** A gateway that thins series of more than 2,000 points to so many. */
+/** Simulates a gateway that downsamples series to 2,000 points. */
 function seriesOf(times: readonly number[]) {
   let requests = 0
   const client = clientOf(({ since, until }) => {
@@ -39,7 +41,7 @@ function seriesOf(times: readonly number[]) {
   return { client, requests: () => requests }
 }
 
-test('a series has all of its points, where no query gives so many', async () => {
+test('a series has all of its points, also more than one query returns', async () => {
   const times = Array.from({ length: 9_000 }, (_, index) => 1_000 + index * 60)
   const window = { address, since: null, until: null }
   const points = await readWholeSeries(seriesOf(times).client, window)
@@ -67,19 +69,19 @@ const refusal = (seconds: string | null): CombinedError =>
 const ledgerOf = (client: QueryClient) =>
   readWholeList(client, VaultLedgerDocument, { address, type: null, first: 2 }, ({ vault }) => vault?.events ?? null)
 
-test('a list goes on where the gateway tells when it would answer', async () => {
-  let asked = 0
+test('a list continues after Retry-After', async () => {
+  let requests = 0
   const client = clientOf(({ after }) => {
-    if (++asked === 2) return refusal('0')
+    if (++requests === 2) return refusal('0')
     const isLast = after === 'b'
     const nodes = (isLast ? ['c'] : ['a', 'b']).map((id) => ({ id }))
     return { vault: { events: { nodes, pageInfo: { hasNextPage: !isLast, endCursor: nodes.at(-1)?.id } } } }
   })
   expect((await ledgerOf(client)).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
-  expect(asked).toBe(3)
+  expect(requests).toBe(3)
 })
 
-test('a list fails with a refusal for good, and with one that does not end', async () => {
+test('a list fails with a permanent refusal, and with one that does not end', async () => {
   await expect(ledgerOf(clientOf(() => refusal(null)))).rejects.toThrow('Too many requests.')
   await expect(ledgerOf(clientOf(() => refusal('0')))).rejects.toThrow('Too many requests.')
 })
@@ -88,7 +90,7 @@ describe('the table of vaults', () => {
   const amounts = ['0.5', '10', '-0.25', '9', '10', '12345678901234.000001', '12345678901234.000002']
   const vaults = amounts.map((valueUsd, index) => ({ address: addressOf(index), valueUsd, updatedAt: 100 - index }))
 
-  /** A gateway with pages of two vaults, whose values are others after each page. */
+  /** Simulates a gateway with pages of two vaults, whose values change after each page. */
   function movingGateway(): QueryClient {
     let rows = vaults.map((vault, index) => ({ ...vault, valueUsd: String(index) }))
     return clientOf(({ after, orderBy }) => {
@@ -103,7 +105,7 @@ describe('the table of vaults', () => {
     })
   }
 
-  test('has each vault once, also where their order changes while it is read', async () => {
+  test('has each vault once, also if their order changes while it is read', async () => {
     const orderBy = { field: VaultOrderField.ValueUsd, direction: Direction.Desc }
     const rows = await readVaultTable(movingGateway(), { orderBy })
     expect(rows.map((row) => row.address).toSorted()).toEqual(vaults.map((vault) => vault.address))
