@@ -4,7 +4,12 @@ import { schema } from '../../src/graphql/schema/schema.ts'
 import { csvText } from '../../src/web/data/csv.ts'
 import { quoteExactNumbers } from '../../src/web/data/exact-texts.ts'
 import { graphiqlLink } from '../../src/web/data/graphiql-link.ts'
-import { UniversePoolsDocument, VaultLedgerDocument, VaultListDocument } from '../../src/web/documents.generated.ts'
+import {
+  UniversePoolsDocument,
+  VaultFiguresDocument,
+  VaultLedgerDocument,
+  VaultListDocument,
+} from '../../src/web/documents.generated.ts'
 import { formatFeeTier, formatFraction, formatUsd } from '../../src/web/format/figures.ts'
 import { formatAgo } from '../../src/web/format/times.ts'
 import { timeLabels, usdLabels } from '../../src/web/panels/vault/axis-labels.ts'
@@ -164,6 +169,12 @@ describe('a link to GraphiQL', () => {
     const query = new URLSearchParams(graphiqlLink(source.toString(), variables).split('?')[1]).get('query') ?? ''
     expect(validate(schema, parse(query))).toEqual([])
     for (const name of Object.keys(variables)) expect(query).toMatch(new RegExp(`\\$${name}: [\\w![\\]]+ = `))
+  })
+
+  test('has a query whose fragments are indented like its operation', () => {
+    const link = graphiqlLink(VaultFiguresDocument.toString(), { address: addressOf(1) })
+    const query = new URLSearchParams(link.split('?')[1]).get('query') ?? ''
+    expect(query.match(/^.*(?:query|fragment) \w+/gm)).toEqual(['query VaultFigures', 'fragment VaultSummary'])
   })
 })
 

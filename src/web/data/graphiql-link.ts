@@ -7,7 +7,9 @@ const enumMembers: readonly string[] = ['direction', 'field', 'status']
  * not read variables from a link.
  */
 export function graphiqlLink(document: string, variables: Readonly<Record<string, unknown>>): string {
-  const query = document.trim().replaceAll(/\$(\w+): ([\w![\]]+)(?=[,)])/g, (declared, name: string, type: string) => {
+  // The generated text indents the first lines of fragments.
+  const text = document.trim().replaceAll(/\n +(?=fragment )/g, '\n\n')
+  const query = text.replaceAll(/\$(\w+): ([\w![\]]+)(?=[,)])/g, (declared, name: string, type: string) => {
     const value = variables[name]
     return value == null ? declared : `${declared} = ${literalOf(value, enumTypes.test(type))}`
   })
