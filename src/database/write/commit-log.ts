@@ -59,6 +59,7 @@ export function appendCommit(
 ): Promise<string> {
   const appended = transaction.query<Pick<LogHead, 'version'>>(append, [nonce, newestTs, tags, ledgerRows])
   const version = appended.then(([head]) => (head as Pick<LogHead, 'version'>).version)
+  // Where nobody waits for it, its rejection would end the process.
   version.catch(() => undefined)
   return version
 }

@@ -93,7 +93,8 @@ async function applyInTransaction(
   const hasKnown = outcomes.some(({ status }) => status === 'skipped')
   const isCovered = !hasApplied && (hasKnown || !isUncovered(expected))
   // Read after the facts that the lines were compared with, so that its history contains them.
-  const version = logged ?? Promise.resolve(hasKnown ? ((await readLogHead(transaction))?.version ?? null) : null)
+  const head = logged === null && hasKnown ? await readLogHead(transaction) : null
+  const version = logged ?? Promise.resolve(head?.version ?? null)
   return { outcomes, lastPosition: moved ?? (isCovered ? stored : undefined), version }
 }
 
