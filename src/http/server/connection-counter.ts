@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { clientOf, fairShare } from '../../graphql/execution/admission/clients.ts'
+import { clientOf, fairShare } from '../../graphql/execution/admission/budget.ts'
 import { connectionLimits } from '../../limits.ts'
 import { senderOfAddress } from '../sender.ts'
 

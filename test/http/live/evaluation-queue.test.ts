@@ -262,7 +262,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
 
   test('which has a stream of this response', async () => {
     const followers = followersOf(['crowd', 'one'])
-    const follows = { takenBy: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
+    const follows = { of: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
     const turn = new TurnSenders(followers, follows, 'owner')
     turn.joined('gone')
     expect(await inTurnsOf(turn)).toContain('gone')
@@ -272,14 +272,14 @@ describe('a followed response is evaluated in the turns of a sender that follows
 
   test('after a lookup of few of its streams, however many there are', async () => {
     let lookups = 0
-    const turn = new TurnSenders(thousand(), { takenBy: () => ++lookups }, 'owner')
+    const turn = new TurnSenders(thousand(), { of: () => ++lookups }, 'owner')
     const senders = await inTurnsOf(turn)
     expect(lookups).toBeLessThan(50)
     expect(senders.length).toBeLessThan(10)
   })
 
   test('of many streams, after several evaluations', async () => {
-    const follows = { takenBy: (sender: string) => (sender === '999' ? 1 : 100) }
+    const follows = { of: (sender: string) => (sender === '999' ? 1 : 100) }
     const turn = new TurnSenders(thousand(), follows, 'owner')
     const chosen = await Promise.all(Array.from({ length: 300 }, () => inTurnsOf(turn)))
     expect(chosen.at(-1)).toContain('999')
@@ -288,7 +288,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
   /** Creates a turn with a waiting evaluation, and records the changes of the senders in whose turns it waits. */
   function waiting(result: Promise<unknown>) {
     const followers = followersOf(['crowd'])
-    const turn = new TurnSenders(followers, { takenBy: (sender) => (sender === 'crowd' ? 1_000 : 1) }, 'owner')
+    const turn = new TurnSenders(followers, { of: (sender) => (sender === 'crowd' ? 1_000 : 1) }, 'owner')
     const changes: string[] = []
     const addTo = (sender: string): void => void changes.push(`add ${sender}`)
     const removeFrom = (sender: string): void => void changes.push(`remove ${sender}`)

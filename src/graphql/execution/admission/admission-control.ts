@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import type { AdmissionLimits } from '../../../limits.ts'
-import { clientOf, fairShare, RunningCost } from './clients.ts'
+import { AmountsByClient, fairShare } from './budget.ts'
 import { type QueuedWork, WorkClass } from './work-class.ts'
 
 type Work<Result> = () => Promise<Result> | Result
@@ -66,8 +66,8 @@ class WorkAdmission implements AdmissionControl {
   readonly #shortWithLongReads: WorkClass
   readonly #expensive: WorkClass
   readonly #preparation: WorkClass
-  /** Short work that did not wait: it does not count for the limit of longer work, which many senders could otherwise delay. */
-  readonly #short = new RunningCost()
+  /** Cost of short work that did not wait: it does not count for the limit of longer work, which many senders could otherwise delay. */
+  readonly #short = new AmountsByClient()
   /** Number of pauses in progress after work that blocked the event loop: pending network events are handled first. */
   #pauses = 0
   /** The pauses after expensive work, one after the other: pieces of it that blocked an iteration together pause as long as all. */
@@ -85,27 +85,26 @@ class WorkAdmission implements AdmissionControl {
   async run<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
     const { cost, sender } = ticket
     if (cost > this.#limits.cheapCost) return this.#queued(this.#expensive, work, ticket)
-    const client = clientOf(sender)
-    const short = this.#beginShort(client, ticket)
+    const short = this.#beginShort(ticket)
     const workClass = ticket.hasLongReads === true ? this.#withLongReads : this.#cheap
-    if (short === null && !workClass.beginUnqueued(client, cost)) await this.#turn(workClass, ticket)
+    if (short === null && !workClass.beginUnqueued(sender, cost)) await this.#turn(workClass, ticket)
     try {
       return await work()
     } finally {
       const running = short ?? workClass.running
-      running.remove(client, cost)
+      running.add(sender, -cost)
       if (workClass.waiting.size > 0 || this.#expensive.waiting.size > 0) setImmediate(this.#admit)
     }
   }
 
   /** Counts work as running where it is short, and returns in which count; null if it counts as longer work. */
-  #beginShort(client: string, { cost, hasLongReads }: Ticket): RunningCost | null {
+  #beginShort({ cost, sender, hasLongReads }: Ticket): AmountsByClient | null {
     const { shortCost, shortOfClient } = this.#limits
     if (cost > shortCost) return null
     const { running } = this.#shortWithLongReads
-    if (hasLongReads === true) return this.#shortWithLongReads.beginUnqueued(client, cost) ? running : null
-    if (this.#short.of(client) + cost > shortOfClient) return null
-    this.#short.add(client, cost)
+    if (hasLongReads === true) return this.#shortWithLongReads.beginUnqueued(sender, cost) ? running : null
+    if (this.#short.of(sender) + cost > shortOfClient) return null
+    this.#short.add(sender, cost)
     return this.#short
   }
 
@@ -183,7 +182,7 @@ class WorkAdmission implements AdmissionControl {
   async #queued<Result>(workClass: WorkClass, work: Work<Result>, ticket: Ticket): Promise<Result> {
     await this.#turn(workClass, ticket)
     const release = (): void => {
-      workClass.running.remove(clientOf(ticket.sender), ticket.cost)
+      workClass.running.add(ticket.sender, -ticket.cost)
       this.#admit()
     }
     const begun = performance.now()

@@ -1,4 +1,4 @@
-import { clientOf } from './clients.ts'
+import { clientOf } from './budget.ts'
 
 /** The entries of one client. */
 interface Client<Entry> {

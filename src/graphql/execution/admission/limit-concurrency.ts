@@ -1,6 +1,6 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
-import { clientOf } from './clients.ts'
+import { clientOf } from './budget.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { clientOf, fairShare, RunningCost } from './clients.ts'
+import { AmountsByClient, fairShare } from './budget.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /** Work that waits. */
@@ -29,7 +29,8 @@ interface RunningLimits {
 /** Work of one class: its queue, and the cost of running work. */
 export class WorkClass {
   readonly waiting = new FairQueue<QueuedWork>()
-  readonly running = new RunningCost()
+  /** Cost of running work. */
+  readonly running = new AmountsByClient()
   readonly #limits: RunningLimits
 
   constructor(limits: RunningLimits) {
@@ -37,9 +38,9 @@ export class WorkClass {
   }
 
   /** Counts work as running where nothing waits and the limits permit it; returns whether it does. */
-  beginUnqueued(client: string, cost: number): boolean {
-    if (this.waiting.size > 0 || !this.#hasRoomFor(cost) || !this.#isWithinShare(client, cost)) return false
-    this.running.add(client, cost)
+  beginUnqueued(sender: string, cost: number): boolean {
+    if (this.waiting.size > 0 || !this.#hasRoomFor(cost) || !this.#isWithinShare(sender, cost)) return false
+    this.running.add(sender, cost)
     return true
   }
 
@@ -51,7 +52,7 @@ export class WorkClass {
     for (let first = this.#first(); first !== undefined; first = this.#first()) {
       if (!this.#hasRoomFor(first.cost) || !may(first)) return
       this.waiting.takeOf(first.sender)
-      this.running.add(clientOf(first.sender), first.cost)
+      this.running.add(first.sender, first.cost)
       first.begin()
     }
   }
@@ -64,9 +65,9 @@ export class WorkClass {
     return this.running.total === 0 || this.running.total + cost <= this.#limits.max
   }
 
-  #isWithinShare(client: string, cost: number): boolean {
+  #isWithinShare(sender: string, cost: number): boolean {
     const { max, hasShares, shareAlone } = this.#limits
-    const ofClient = this.running.of(client)
+    const ofClient = this.running.of(sender)
     if (!hasShares || ofClient === 0) return true
     const ofOthers = this.running.total - ofClient
     const share = ofOthers === 0 && shareAlone !== undefined ? max * shareAlone : fairShare(max, max - ofOthers)

@@ -1,5 +1,5 @@
 import type { LiveLimits } from '../../../limits/live.ts'
-import { Budget } from '../../server/capacity/budget.ts'
+import { Budget } from '../../../graphql/execution/admission/budget.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'

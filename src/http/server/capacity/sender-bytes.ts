@@ -1,4 +1,4 @@
-import { clientOf } from '../../../graphql/execution/admission/clients.ts'
+import { clientOf } from '../../../graphql/execution/admission/budget.ts'
 import { type HeldBody, HeldBytes } from './held-bytes.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { Budget } from './budget.ts'
+import { Budget } from '../../../graphql/execution/admission/budget.ts'
 
 export interface CapacityLimits {
   /** Maximum number of responses in production in the process. */

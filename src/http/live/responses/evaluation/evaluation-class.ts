@@ -1,5 +1,5 @@
 import { FairQueue } from '../../../../graphql/execution/admission/fair-queue.ts'
-import { Budget } from '../../../server/capacity/budget.ts'
+import { Budget } from '../../../../graphql/execution/admission/budget.ts'
 
 /** An evaluation that waits for its turn, or runs. */
 export interface QueuedEvaluation {

@@ -1,8 +1,8 @@
-import type { Budget } from '../../../server/capacity/budget.ts'
+import type { Budget } from '../../../../graphql/execution/admission/budget.ts'
 import type { QueuedResult } from './evaluation-queue.ts'
 
 /** The numbers of responses that senders follow. */
-export type Follows = Pick<Budget, 'takenBy'>
+export type Follows = Pick<Budget, 'of'>
 
 /** A stream that follows the response. */
 interface FollowerOfSender {
@@ -78,8 +78,7 @@ export class TurnSenders {
   }
 
   #compare(sender: string): void {
-    if (this.#fewest === null || this.#follows.takenBy(sender) < this.#follows.takenBy(this.#fewest))
-      this.#fewest = sender
+    if (this.#fewest === null || this.#follows.of(sender) < this.#follows.of(this.#fewest)) this.#fewest = sender
   }
 
   /** Returns the next follower in rotation; there must be one. */
