@@ -9,6 +9,7 @@ import { type App, createApp } from '../http/app.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
 import type { KnownOperations } from '../http/graphql/persisted-operations.ts'
 import { type MetricsEndpoint, metricsListener } from '../http/ops/metrics-endpoint.ts'
+import type { AnsweredRequest } from '../http/middleware/tracing.ts'
 import type { Readiness } from '../http/ops/health.ts'
 import type { Metrics } from '../http/ops/metrics.ts'
 import type { PageFolders } from '../http/pages/static-content.ts'
@@ -64,6 +65,10 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     metricsEndpoint,
     sharesRateLimit = false,
   } = options
+  const onAnswered = (answered: AnsweredRequest): void => {
+    log.answered(answered)
+    metrics.onAnswered(answered)
+  }
   const app = createApp({
     database,
     apiKeys: config.apiKeys,
@@ -71,7 +76,6 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     edgeSeconds: config.edgeSeconds,
     queryLimits: config.queryLimits,
     limits: config.httpLimits,
-    onStatement: metrics.onStatement,
     rateLimit: config.rateLimit && { ...config.rateLimit, isAcrossWorkers: sharesRateLimit },
     cache,
     versions,
@@ -82,12 +86,8 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     pageFolders: options.pageFolders,
     persistedOperations: options.persistedOperations,
     metrics: config.metricsPort === null ? metricsEndpoint : null,
-    onLoad: metrics.onLoad,
-    onRepeat: metrics.onRepeat,
-    onFallback: metrics.onFallback,
-    onLive: metrics.onLive,
     report: (err, requestId) => log.error('An answer failed', { err, requestId }),
-    onAnswered: [log.answered, metrics.onAnswered],
+    observer: { ...metrics, onAnswered },
   })
   const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })

@@ -1,8 +1,8 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { FeedProblems, OnLoad, OnStatement } from '../graphql/execution/context.ts'
+import type { ExecutionObserver, FeedProblems } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
-import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
+import { createExecutor } from '../graphql/execution/executor.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
 import {
@@ -37,7 +37,7 @@ import { corsHeaders } from './middleware/cors.ts'
 import { minDataVersion, minDataVersionHeader, createAwaitVersion } from './middleware/min-data-version.ts'
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
 import { requestBody, requestSize } from './middleware/request-size.ts'
-import { createTracing, type TracingOptions } from './middleware/tracing.ts'
+import { type AnsweredRequest, createTracing } from './middleware/tracing.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths } from './ops/own-paths.ts'
@@ -48,7 +48,7 @@ import { refuse } from './refuse.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { type AdapterOptions, nodeAdapter, type NodeListener } from './server/node-adapter.ts'
-import { sharedWork } from './shared-work.ts'
+import { type ReportError, sharedWork } from './shared-work.ts'
 
 /** The gateway, through the Fetch API and through node:http, and its streams, which must be notified of commits. */
 export interface App {
@@ -57,7 +57,14 @@ export interface App {
   readonly live: Omit<Live, 'stages'>
 }
 
-export interface AppOptions extends TracingOptions {
+/** Observes the requests and streams of a gateway, for logs and metrics. */
+export interface AppObserver extends ExecutionObserver {
+  /** Called for each answered request. */
+  readonly onAnswered?: (answered: AnsweredRequest) => void
+  readonly live?: LiveOptions['observer']
+}
+
+export interface AppOptions {
   readonly database: ConsistentDatabase
   /** Accepted API keys; an empty list admits every request. */
   readonly apiKeys: readonly string[]
@@ -68,8 +75,6 @@ export interface AppOptions extends TracingOptions {
   readonly edgeSeconds?: number
   readonly limits?: HttpLimits
   readonly liveLimits?: LiveOptions['limits']
-  /** Observes streams, for metrics. */
-  readonly onLive?: LiveOptions['observer']
   readonly queryLimits?: QueryLimits
   /** Response cache; without one, no response is cached. */
   readonly cache?: ResponseCache
@@ -95,21 +100,24 @@ export interface AppOptions extends TracingOptions {
    * neither object is created.
    */
   readonly plugins?: readonly GraphqlPlugin[]
-  readonly onLoad?: OnLoad
-  readonly onStatement?: OnStatement
-  /** Called for each operation that runs again in one snapshot. */
-  readonly onRepeat?: () => void
-  readonly onFallback?: ExecutorOptions['onFallback']
+  /** Called for each unexpected error, once per request. */
+  readonly report: ReportError
+  readonly observer?: AppObserver
 }
 
 /** Composes the gateway: middleware in the order it runs, then the response cache, then GraphQL or REST. */
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
   const { limits = defaultHttpLimits, queryLimits = defaultQueryLimits, plugins = [] } = options
-  const { cache = createResponseCache(0), versions = new DataVersions(), versionAt = noVersion, report } = options
+  const {
+    cache = createResponseCache(0),
+    versions = new DataVersions(),
+    versionAt = noVersion,
+    report,
+    observer,
+  } = options
   const admission = createAdmissionControl(admissionLimits)
   const runConsistently = createConsistentReads(database, options)
-  const { onFallback } = options
-  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
+  const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, observer })
   const isOpen = apiKeys.length === 0
   const findDocument = createFindDocument(queryLimits.bytes, options.persistedOperations)
   const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })
@@ -123,7 +131,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const produce = createProduce(limits, capacity, createLetEdgesKeep(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,
-    observer: options.onLive,
+    observer: observer?.live,
     cache,
     versions,
     executor,
@@ -152,7 +160,8 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     graphqlRequests,
   ]
   const handle = createHandle(compose(stages, throughCache(answerRest)), versions)
-  const adapter = { limits, capacity, turns, startTrace: createTracing(options), handle, trustedProxies }
+  const startTrace = createTracing(report, observer?.onAnswered)
+  const adapter = { limits, capacity, turns, startTrace, handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
 

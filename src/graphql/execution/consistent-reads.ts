@@ -7,11 +7,6 @@ import { type ContextOptions, noProblems, type RequestContext, type ResolverCont
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
 export type ConsistentDatabase = VersionedReader & Snapshots
 
-export interface ConsistentReadsOptions extends ContextOptions {
-  /** Called for each operation that runs again because its reads had different data versions. */
-  readonly onRepeat?: () => void
-}
-
 /**
  * Runs an operation in a separate context, so that all its reads see one committed state of the database. The operation
  * may run twice; only the result or the error of the second run is returned.
@@ -27,10 +22,7 @@ type Execute<Result> = (context: ResolverContext) => Promise<Result>
  * operation runs again in one snapshot of the database, which occupies a connection of the pool for the whole run. Senders
  * take turns in these snapshots, of which only some run at once, so that other reads have connections too.
  */
-export function createConsistentReads(
-  database: ConsistentDatabase,
-  { onRepeat, ...options }: ConsistentReadsOptions = {},
-): RunConsistently {
+export function createConsistentReads(database: ConsistentDatabase, options: ContextOptions = {}): RunConsistently {
   const limit = limitConcurrency(database.snapshotsAtOnce)
   return async (requestContext, execute) => {
     const first = new OperationReader(database, requestContext, options)
@@ -40,7 +32,7 @@ export function createConsistentReads(
     } catch (error) {
       if (first.hasOneVersion) throw error
     }
-    onRepeat?.()
+    options.observer?.onRepeat?.()
     if (requestContext.origin !== undefined) requestContext.origin.version = null
     const runInSnapshot = (reader: VersionedReader) =>
       new OperationReader(reader, requestContext, options).execute(execute)
@@ -67,7 +59,6 @@ export class OperationReader implements Reader {
   hasLongRead = false
   readonly #reader: VersionedReader
   readonly #requestContext: RequestContext
-  readonly #onStatement: ContextOptions['onStatement']
   /** Cancels the reads of the run, and prevents further ones. */
   readonly #end = new Canceller()
   #running = 0
@@ -77,11 +68,10 @@ export class OperationReader implements Reader {
   constructor(reader: VersionedReader, requestContext: RequestContext, options: ContextOptions) {
     const { origin = { tags: new Set(), version: null, isCacheable: true } } = requestContext
     const { stateAtStart = unknownData } = requestContext
-    const { feeds = () => noProblems, onLoad, onStatement } = options
+    const { feeds = () => noProblems, observer = {} } = options
     this.#reader = reader
     this.#requestContext = requestContext
-    this.#onStatement = onStatement
-    this.context = { reader: this, stateAtStart, origin, feeds, onLoad, loaders: new Map() }
+    this.context = { reader: this, stateAtStart, origin, feeds, observer, loaders: new Map() }
   }
 
   /** Executes the operation, once, and then cancels the reads that it no longer waits for. */
@@ -124,7 +114,7 @@ export class OperationReader implements Reader {
       const next = this.#waiting.shift()
       if (next === undefined) this.#running--
       else next()
-      this.#onStatement?.(read.name, (performance.now() - started) / 1000, hasSucceeded)
+      this.context.observer.onStatement?.(read.name, (performance.now() - started) / 1000, hasSucceeded)
     }
   }
 

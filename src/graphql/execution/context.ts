@@ -65,14 +65,27 @@ export interface FeedProblems {
 
 export const noProblems: FeedProblems = { stopped: [], waiting: [], setAside: [] }
 
-/** Called with the number of keys that a loader reads by one statement. */
-export type OnLoad = (loader: string, keys: number) => void
+/** Reasons why graphql-js executes an operation in place of the compiled one. */
+export const fallbackReasons = ['error', 'not compiled'] as const
+export type FallbackReason = (typeof fallbackReasons)[number]
+
+/** Observes the execution of operations, for metrics. */
+export interface ExecutionObserver {
+  /** Called with the number of keys that a loader reads by one statement. */
+  readonly onLoad?: (loader: string, keys: number) => void
+  /** Called when a statement has ended: its duration includes the wait for a connection. */
+  readonly onStatement?: (name: string, seconds: number, hasSucceeded: boolean) => void
+  /** Called for each operation that runs again in one snapshot, because its reads had different data versions. */
+  readonly onRepeat?: () => void
+  /** Called for each operation that graphql-js executes. */
+  readonly onFallback?: (reason: FallbackReason) => void
+}
 
 /** The context of resolvers: the reader and the DataLoaders of one run of an operation. */
 export interface ResolverContext {
   /** The run itself: it records the tags and the version of each read. */
   readonly reader: Reader
-  readonly onLoad?: OnLoad | undefined
+  readonly observer: ExecutionObserver
   /** State of the data that was known before the first read, so that no data in the response is older. */
   readonly stateAtStart: DataState
   readonly feeds: () => FeedProblems
@@ -84,14 +97,9 @@ export interface ResolverContext {
   readonly loaders: Map<unknown, Map<string, unknown>>
 }
 
-/** Called when a statement has ended, with its duration in seconds and whether it succeeded. */
-export type OnStatement = (name: string, seconds: number, hasSucceeded: boolean) => void
-
 /** The parts of resolver contexts that do not depend on the request. */
 export interface ContextOptions {
-  readonly onLoad?: OnLoad | undefined
-  /** Receives durations that include the wait for a connection. */
-  readonly onStatement?: OnStatement | undefined
+  readonly observer?: ExecutionObserver | undefined
   /** Returns the problems of the feeds that this gateway follows; without it there are none. */
   readonly feeds?: () => FeedProblems
 }

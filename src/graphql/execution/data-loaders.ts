@@ -23,11 +23,11 @@ export function createLoader<Key, Args, Value>(
   type ByArgs = Map<string, DataLoader<Key, Value | undefined>>
 
   async function readBatch(
-    { reader, onLoad }: ResolverContext,
+    { reader, observer }: ResolverContext,
     keys: readonly Key[],
     args: Args,
   ): Promise<(Value | Error | undefined)[]> {
-    if (name !== null) onLoad?.(name, keys.length)
+    if (name !== null) observer.onLoad?.(name, keys.length)
     const results: (Value | Error | undefined)[] = []
     try {
       const values = await read(reader, keys, args)

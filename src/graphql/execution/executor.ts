@@ -5,19 +5,20 @@ import type { AdmissionControl } from './admission/admission-control.ts'
 import { OperationChecks, type RunnableOperation } from './operation-checks.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
-import type { RequestContext } from './context.ts'
+import type { ExecutionObserver, RequestContext } from './context.ts'
 import { noMutation, noStream, publicErrors } from './errors.ts'
-import { type FallbackOptions, FallbackQueue } from './admission/fallback-queue.ts'
+import { FallbackQueue } from './admission/fallback-queue.ts'
 import type { ExecutedDocument, FixedDocument, FixedDocumentExecutor } from './fixed-document.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
 import type { OperationParams, PreparedOperation, SubscribedField } from './prepared-operation.ts'
 import { countTokens } from './query-limits.ts'
 
-export interface ExecutorOptions extends FallbackOptions {
+export interface ExecutorOptions {
   readonly schema: GraphQLSchema
   readonly limits: QueryLimits
   readonly admission: AdmissionControl
   readonly runConsistently: RunConsistently
+  readonly observer?: ExecutionObserver | undefined
 }
 
 /** A subscription whose events may be run, or the errors for which it is refused. */
@@ -75,13 +76,13 @@ class OperationExecutor implements Executor {
   /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
   readonly #operationsOfFixed = new Map<FixedDocument, PreparedOperation>()
 
-  constructor({ schema, limits, admission, runConsistently, ...fallbackOptions }: ExecutorOptions) {
+  constructor({ schema, limits, admission, runConsistently, observer }: ExecutorOptions) {
     this.#limits = limits
     this.#admission = admission
     this.#runConsistently = runConsistently
     this.#cache = new OperationCache(schema, limits)
     this.#checks = new OperationChecks(limits, admission)
-    this.#fallbacks = new FallbackQueue(admission, fallbackOptions)
+    this.#fallbacks = new FallbackQueue(admission, observer)
   }
 
   prepare(text: string, { sender, signal }: RequestContext): PreparedDocument | Promise<PreparedDocument> {

@@ -17,13 +17,6 @@ export interface AnsweredRequest {
   readonly milliseconds: number
 }
 
-export interface TracingOptions {
-  /** Called for each unexpected error, once per request. */
-  readonly report: ReportError
-  /** Called for each answered request. */
-  readonly onAnswered?: readonly ((answered: AnsweredRequest) => void)[]
-}
-
 /** Trace of one request, from the receipt of its headers to the last byte of its response. */
 export interface Trace {
   readonly id: string
@@ -37,8 +30,10 @@ export type StartTrace = (request: IncomingRequest) => Trace
 /**
  * Creates the tracing of requests. An id from the client is used if it is safe to log, so that a request can be traced
  * through several services; otherwise a new id is generated.
+ * @param report called for each unexpected error, once per request
+ * @param onAnswered called for each answered request
  */
-export function createTracing({ report, onAnswered = [] }: TracingOptions): StartTrace {
+export function createTracing(report: ReportError, onAnswered?: (answered: AnsweredRequest) => void): StartTrace {
   return (request) => {
     const given = request.header('x-request-id')
     const id = given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
@@ -54,14 +49,8 @@ export function createTracing({ report, onAnswered = [] }: TracingOptions): Star
       },
       end(status) {
         const milliseconds = Math.round((performance.now() - started) * 1000) / 1000
-        const answered = {
-          requestId: id,
-          method: request.method,
-          route: routeLabel(request.path),
-          status,
-          milliseconds,
-        }
-        for (const observe of onAnswered) observe(answered)
+        const route = routeLabel(request.path)
+        onAnswered?.({ requestId: id, method: request.method, route, status, milliseconds })
       },
     }
   }

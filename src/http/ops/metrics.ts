@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { CacheFigures } from '../cache/response-cache.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
-import { type FallbackReason, fallbackReasons } from '../../graphql/execution/admission/fallback-queue.ts'
+import { type ExecutionObserver, fallbackReasons } from '../../graphql/execution/context.ts'
 import type { LiveObserver } from '../live/delivery/live-connections.ts'
 import { liveMetrics } from '../live/delivery/live-metrics.ts'
 import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
@@ -25,12 +25,10 @@ export interface ReadServerFigures {
 }
 
 /** Metrics of one process, in a registry of its own. */
-export interface Metrics extends RequestMetrics {
-  readonly onRepeat: () => void
-  readonly onFallback: (reason: FallbackReason) => void
+export interface Metrics extends RequestMetrics, Required<ExecutionObserver> {
   readonly onConnections: (open: number) => void
   readonly onRefused: () => void
-  readonly onLive: LiveObserver
+  readonly live: LiveObserver
   /** Returns all metrics in Prometheus' text format. */
   text(): Promise<string>
 }
@@ -72,7 +70,7 @@ export function createMetrics({ cache, versions, readServer, worker }: MetricsOp
     onFallback: (reason) => fallbacks.inc({ reason }),
     onConnections: (open) => connections.set(open),
     onRefused: () => refused.inc(),
-    onLive: liveMetrics(registers),
+    live: liveMetrics(registers),
     text: () => registry.metrics(),
   }
 }

@@ -1,11 +1,10 @@
 import { Histogram, type Registry } from 'prom-client'
+import type { ExecutionObserver } from '../../graphql/execution/context.ts'
 import type { AnsweredRequest } from '../middleware/tracing.ts'
 
 /** Metrics that each request counts. */
-export interface RequestMetrics {
+export interface RequestMetrics extends Required<Pick<ExecutionObserver, 'onLoad' | 'onStatement'>> {
   readonly onAnswered: (request: Pick<AnsweredRequest, 'route' | 'status' | 'milliseconds'>) => void
-  readonly onStatement: (name: string, seconds: number, hasSucceeded: boolean) => void
-  readonly onLoad: (loader: string, keys: number) => void
 }
 
 /** Bucket limits in seconds, from a cached response, through one that takes a few statements, to the deadline. */

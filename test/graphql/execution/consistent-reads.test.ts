@@ -143,7 +143,7 @@ function between(statement: string, facts: readonly FactInput[]): Gateway {
     }
     return found
   })
-  const gateway = gatewayOn(changing, { onRepeat: () => void repeats++ })
+  const gateway = gatewayOn(changing, { observer: { onRepeat: () => void repeats++ } })
   return Object.assign(gateway, { repeated: () => repeats })
 }
 
@@ -248,7 +248,7 @@ describe('a response between whose statements facts are committed', () => {
       if (repeats === 0) await apply(database, [markOf(vaultA, at++)])
       return found
     })
-    const gateway = gatewayOn(busy, { onRepeat: () => void repeats++ })
+    const gateway = gatewayOn(busy, { observer: { onRepeat: () => void repeats++ } })
     database.takeStatements()
     const snapshot = (await (await gateway.get(`/vault/${vaultA}/snapshot`)).json()) as MarkFields
     expect(numbersOf(snapshot)).toHaveLength(1)
@@ -264,7 +264,7 @@ describe('a response between whose statements facts are committed', () => {
 
 test('an operation runs once if nothing is committed meanwhile, for any reads', async () => {
   let repeats = 0
-  const gateway = gatewayOn(database, { onRepeat: () => void repeats++ })
+  const gateway = gatewayOn(database, { observer: { onRepeat: () => void repeats++ } })
   await gateway.query(`{ strategies { pairs { a } vaults(first: 5) { totalCount nodes { ${markFields} strategy { id } } } }
     vaults(first: 5) { nodes { events { totalCount } equity(points: 5) { netUsd } } } universe { screenedAt pairs { a } assets { name } } }`)
   for (const path of ['snapshot', 'equity', 'events']) await gateway.get(`/vault/${vaultA}/${path}`)

@@ -113,7 +113,7 @@ describe('an operation with more combinations of its conditions than the limit o
       limits: { ...defaultQueryLimits, aliases: 1_000 },
       admission,
       runConsistently: (_, execute) => execute({} as never),
-      onFallback,
+      observer: { onFallback },
     })
     const conditional = names.map((name) => `${name}: __typename @include(if: $${name})`)
     const others = Array.from({ length: fields }, (_, at) => `x${at}: __typename`)

@@ -115,7 +115,7 @@ test('a moment is read by one statement, and by one more if a flow has followed 
   const own = await emptyDatabase()
   await apply(own, [...facts, deposit(vaultA, flow, '5', '103'), mark(vaultA, flow + 10, '109')])
   const sent: string[] = []
-  const gateway = gatewayOn(own, { onStatement: (name) => sent.push(name) })
+  const gateway = gatewayOn(own, { observer: { onStatement: (name) => sent.push(name) } })
   const ask = (at: number) => gateway.get(`/vault/${vaultA}/snapshot?at=${at}`)
   for (const [at, statements] of [
     [begun + 5, ['vaults_at']],

@@ -178,7 +178,7 @@ describe('each request', () => {
     })
     try {
       const reasons: string[] = []
-      const gateway = gatewayOn(database, { onFallback: (reason) => reasons.push(reason) })
+      const gateway = gatewayOn(database, { observer: { onFallback: (reason) => reasons.push(reason) } })
       for (let times = 0; times < 2; times++) {
         calls = 0
         database.takeStatements()
@@ -231,7 +231,7 @@ describe('each request', () => {
   test('is compiled with @skip and @include, and counted if graphql-js executes it', async () => {
     const reasons: string[] = []
     const queryLimits = withTooManyFields(defaultQueryLimits)
-    const gateway = gatewayOn(database, { queryLimits, onFallback: (reason) => reasons.push(reason) })
+    const gateway = gatewayOn(database, { queryLimits, observer: { onFallback: (reason) => reasons.push(reason) } })
     const query = `query ($yes: Boolean!) { strategies { id name @include(if: $yes) liveApr @skip(if: $yes) } }`
     const [strategies] = (await gateway.query<{ strategies: object[] }>(query, { yes: true })).strategies
     expect(strategies).toEqual({ id: 'calm', name: 'The calm' })

@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   vi.clearAllMocks()
-  gateway = await liveGateway(database, { onLive: observer, liveLimits: { connectionsOfSender: 60 } })
+  gateway = await liveGateway(database, { observer: { live: observer }, liveLimits: { connectionsOfSender: 60 } })
 })
 
 afterEach(async () => {
@@ -219,7 +219,7 @@ test('an unexpected error is reported once, however often the snapshot is retrie
   const failing = readingBy(database, (statement, values, signal, reader) =>
     error === null ? reader.read(statement, values, signal) : Promise.reject(error),
   )
-  const other = await liveGateway(failing, { onLive: observer })
+  const other = await liveGateway(failing, { observer: { live: observer } })
   try {
     const client = await openStream(other.server.origin, `/live/vaults?vault=${vaultA}`)
     await client.until('snapshot', 1)

@@ -60,7 +60,7 @@ async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Pr
     limits: defaultHttpLimits,
     capacity: createSharedCapacity(defaultHttpLimits),
     turns: new Turns(iterationMilliseconds),
-    startTrace: createTracing({ report: nothing }),
+    startTrace: createTracing(nothing),
     handle: (exchange) => (exchange.request.path === '/shared' ? shared.promise.then(() => empty) : handle(exchange)),
     trustedProxies: 0,
   })

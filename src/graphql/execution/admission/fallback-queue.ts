@@ -4,19 +4,10 @@ import { admissionLimits } from '../../../limits.ts'
 import type { AdmissionControl } from './admission-control.ts'
 import { FairQueue } from './fair-queue.ts'
 import { measureBusyTime } from './busy-time.ts'
-import type { RequestContext } from '../context.ts'
-
-/** Reasons why graphql-js executes an operation in place of the compiled one. */
-export const fallbackReasons = ['error', 'not compiled'] as const
-export type FallbackReason = (typeof fallbackReasons)[number]
+import type { ExecutionObserver, FallbackReason, RequestContext } from '../context.ts'
 
 /** The request of an execution that waits for its turn. */
 export type WaitingRequest = Pick<RequestContext, 'sender' | 'signal'>
-
-export interface FallbackOptions {
-  /** Called for each execution. */
-  readonly onFallback?: ((reason: FallbackReason) => void) | undefined
-}
 
 /**
  * Maximum time of a turn of an expensive operation, in milliseconds. An execution may wait for a connection that another one
@@ -40,14 +31,14 @@ const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not c
  */
 export class FallbackQueue {
   readonly #admission: Pick<AdmissionControl, 'pause'>
-  readonly #onFallback: FallbackOptions['onFallback']
+  readonly #observer: ExecutionObserver
   /** The lines of cheap operations, and those of expensive ones. */
   readonly #cheap: LineOfReason
   readonly #expensive: LineOfReason
 
-  constructor(admission: Pick<AdmissionControl, 'pause'>, { onFallback }: FallbackOptions = {}) {
+  constructor(admission: Pick<AdmissionControl, 'pause'>, observer: ExecutionObserver = {}) {
     this.#admission = admission
-    this.#onFallback = onFallback
+    this.#observer = observer
     const lines = (): LineOfReason => ({ error: new Line(), 'not compiled': new Line() })
     this.#cheap = lines()
     this.#expensive = lines()
@@ -64,7 +55,7 @@ export class FallbackQueue {
     requestContext: WaitingRequest,
     execute: () => Result | Promise<Result>,
   ): Promise<Result> {
-    this.#onFallback?.(reason)
+    this.#observer.onFallback?.(reason)
     return this.#inTurn(reason, cost <= admissionLimits.cheapCost, requestContext, execute)
   }
 
