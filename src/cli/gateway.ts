@@ -1,4 +1,5 @@
-import { connectionLimits, defaultHttpLimits, versionLimits } from '../limits.ts'
+import { defaultHttpLimits, versionLimits } from '../limits.ts'
+import { connectionLimits } from '../limits/connections.ts'
 import type { Config } from '../config.ts'
 import type { ChangeListener } from '../database/commits/change-listener.ts'
 import type { Database } from '../database/database.ts'

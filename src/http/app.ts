@@ -5,14 +5,8 @@ import { masked } from '../graphql/execution/errors.ts'
 import { createExecutor } from '../graphql/execution/executor.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
-import {
-  admissionLimits,
-  connectionLimits,
-  defaultHttpLimits,
-  defaultQueryLimits,
-  type HttpLimits,
-  type QueryLimits,
-} from '../limits.ts'
+import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
+import { connectionLimits } from '../limits/connections.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import { Turns } from './async/turns.ts'

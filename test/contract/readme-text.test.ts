@@ -6,6 +6,7 @@ import { environmentVariables, readConfig } from '../../src/config.ts'
 import { eventTypes } from '../../src/domain/ledger.ts'
 import { vaultStatuses } from '../../src/domain/vault.ts'
 import { factKinds, factSchema } from '../../src/feed/fact/fact.ts'
+import * as connectionLimits from '../../src/limits/connections.ts'
 import * as liveLimits from '../../src/limits/live.ts'
 import { assumedLengths } from '../../src/graphql/execution/cost/assumed-lengths.ts'
 import * as otherLimits from '../../src/limits.ts'
@@ -85,7 +86,7 @@ describe('links and names', () => {
   })
 })
 
-const limits = { ...otherLimits, ...liveLimits, assumedLengths }
+const limits = { ...otherLimits, ...connectionLimits, ...liveLimits, assumedLengths }
 
 describe('numbers', () => {
   test('of limits are those of limits.ts', () => {

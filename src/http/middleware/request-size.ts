@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { bodyChunks, type HttpLimits } from '../../limits.ts'
+import { type HttpLimits } from '../../limits.ts'
+import { bodyChunks } from '../../limits/connections.ts'
 import { problem } from '../../rest/problem.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 import { graphqlPath } from '../graphql/path.ts'

@@ -1,6 +1,6 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { bodyChunks } from '../../limits.ts'
+import { bodyChunks } from '../../limits/connections.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { CountedConnection } from './connection-counter.ts'
 import { pauseWhile } from './pause-while.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { clientOf, fairShare } from '../../graphql/execution/admission/budget.ts'
-import { connectionLimits } from '../../limits.ts'
+import { AmountsByClient, fairShare } from '../../graphql/execution/admission/budget.ts'
+import { connectionLimits } from '../../limits/connections.ts'
 import { senderOfAddress } from '../sender.ts'
 
 export interface ConnectionCounterOptions {
@@ -44,25 +44,17 @@ export interface CountedConnection {
  */
 export function createConnectionCounter(options: ConnectionCounterOptions): ConnectionCounter {
   const { maxConnections, maxWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
-  const ofClients = new Map<string, number>()
-  let open = 0
+  /** Open connections that are not streams. */
+  const connections = new AmountsByClient()
   let streams = 0
 
-  function count(sender: string, change: number): void {
-    open += change
-    const client = clientOf(sender)
-    const ofClient = (ofClients.get(client) ?? 0) + change
-    if (ofClient === 0) ofClients.delete(client)
-    else ofClients.set(client, ofClient)
-  }
-
-  const leave = (sender: string): void => count(sender, -1)
+  const open = (): number => connections.total + streams
 
   /** Returns whether a sender's client may open one more. */
   function hasShare(sender: string): boolean {
-    const ofClient = ofClients.get(clientOf(sender)) ?? 0
+    const ofClient = connections.of(sender)
     const max = Math.min(maxConnections, maxWithStreams - streams)
-    const left = max - (open - ofClient)
+    const left = max - (connections.total - ofClient)
     return ofClient < (isBehindProxies ? left : fairShare(max, left))
   }
 
@@ -74,22 +66,22 @@ export function createConnectionCounter(options: ConnectionCounterOptions): Conn
       countAsStream() {
         if (isStream || hasLeft) return
         isStream = true
-        leave(sender)
+        connections.add(sender, -1)
         streams++
       },
       leave() {
         if (hasLeft) return
         hasLeft = true
         if (isStream) streams--
-        else leave(sender)
-        onOpen?.(open + streams)
+        else connections.add(sender, -1)
+        onOpen?.(open())
       },
     }
   }
 
   return {
     get open() {
-      return open + streams
+      return open()
     },
 
     admit(address) {
@@ -98,8 +90,8 @@ export function createConnectionCounter(options: ConnectionCounterOptions): Conn
         onRefused?.()
         return null
       }
-      count(sender, 1)
-      onOpen?.(open + streams)
+      connections.add(sender, 1)
+      onOpen?.(open())
       return admitted(sender)
     },
   }

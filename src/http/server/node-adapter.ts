@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { connectionLimits, discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
+import { type HttpLimits } from '../../limits.ts'
+import { connectionLimits, discardedBytes, unsentBytes } from '../../limits/connections.ts'
 import { Turns } from '../async/turns.ts'
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
 import { type Exchange, emptyBody } from '../middleware.ts'

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { connectionLimits, type HttpLimits } from '../../limits.ts'
+import { type HttpLimits } from '../../limits.ts'
+import { connectionLimits } from '../../limits/connections.ts'
 import { liveLimits } from '../../limits/live.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import { Connection, createPipelineCapacity, type PipelineCapacity } from './connection.ts'

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { bodyChunkBytes, type HttpLimits } from '../../limits.ts'
+import { type HttpLimits } from '../../limits.ts'
+import { bodyChunkBytes } from '../../limits/connections.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import type { BodyShare } from './capacity/shared-capacity.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
-import { discardedBytes } from '../../../src/limits.ts'
+import { discardedBytes } from '../../../src/limits/connections.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'

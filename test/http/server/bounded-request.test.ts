@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
-import { bodyChunks } from '../../../src/limits.ts'
+import { bodyChunks } from '../../../src/limits/connections.ts'
 
 let responses = 0
 let received = 0

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { admissionLimits, bodyChunkBytes, defaultHttpLimits } from '../../../src/limits.ts'
+import { admissionLimits, defaultHttpLimits } from '../../../src/limits.ts'
+import { bodyChunkBytes } from '../../../src/limits/connections.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { deferred } from '../../support/deferred.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { ReadPacing } from '../../../src/http/server/pacing/read-pacing.ts'
 import { listen } from '../../../src/http/server/server.ts'
-import { connectionLimits } from '../../../src/limits.ts'
+import { connectionLimits } from '../../../src/limits/connections.ts'
 
 let server: Server | undefined
 afterEach(() => server?.close())

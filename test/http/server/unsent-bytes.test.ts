@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, type MockInstance, test, vi } from 'vitest'
-import { unsentBytes, unsentResponseBytes } from '../../../src/limits.ts'
+import { unsentBytes, unsentResponseBytes } from '../../../src/limits/connections.ts'
 import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { createResponseWriter } from '../../../src/http/server/node-adapter.ts'
 import { UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'

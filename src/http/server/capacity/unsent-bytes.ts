@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { slowReaderLimits, unsentResponseBytes } from '../../../limits.ts'
+import { slowReaderLimits, unsentResponseBytes } from '../../../limits/connections.ts'
 import type { HeldBody } from './held-bytes.ts'
 import { SenderBytes } from './sender-bytes.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { connectionLimits } from '../../../limits.ts'
+import { connectionLimits } from '../../../limits/connections.ts'
 import { senderOfSocket } from '../../sender.ts'
 import { pauseWhile } from '../pause-while.ts'
 import { AcceptPhase, SlowStart, turnsPerIteration } from './after-long-iteration.ts'
