@@ -16,6 +16,7 @@ import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
 import { createEvaluate } from './responses/evaluation/evaluate.ts'
 import { FollowedResponses } from './responses/followed-responses.ts'
+import type { StateStreamParts } from './responses/state-stream.ts'
 import { createLedgerStreams } from './ledger/ledger-stream.ts'
 import { LedgerTail } from './ledger/ledger-tail.ts'
 import { restLedgerStream } from './ledger/rest-ledger-stream.ts'
@@ -99,28 +100,13 @@ export function createLive(options: LiveOptions): Live {
   const evaluate = createEvaluate({ cache, versions, produce, shared })
   const operations = createLiveOperations(executor, limits, shared)
   const resumptions = new Resumptions({ versions, awaitVersion, fanOut })
+  const ofState: StateStreamParts = { limits, connections, responses, resumptions }
   const createLedgerStream = createLedgerStreams({ limits, connections, tail, versions, onDelivery })
   return {
     stages: new Map([
-      [
-        liveVaults.path,
-        () => vaultStream({ admission, connections, responses, evaluate, respond: answerRest, resumptions, limits }),
-      ],
+      [liveVaults.path, () => vaultStream({ ...ofState, admission, evaluate, respond: answerRest })],
       [liveEvents.path, () => restLedgerStream({ operations, connections, createLedgerStream })],
-      [
-        graphqlPath,
-        graphqlStream({
-          limits,
-          operations,
-          findDocument,
-          admission,
-          connections,
-          responses,
-          evaluate,
-          createLedgerStream,
-          resumptions,
-        }),
-      ],
+      [graphqlPath, graphqlStream({ ...ofState, operations, findDocument, admission, evaluate, createLedgerStream })],
     ]),
     committed({ tags }) {
       responses.committed(tags)

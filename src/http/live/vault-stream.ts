@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../../graphql/canonical-address.ts'
 import { preparationCosts } from '../../limits.ts'
-import { type LiveLimits, maxStreamVaults } from '../../limits/live.ts'
+import { maxStreamVaults } from '../../limits/live.ts'
 import { responseByMethod } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
@@ -11,24 +11,17 @@ import type { Exchange, Handler, HandlerResponse } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
 import type { Evaluate } from './responses/evaluation/evaluate.ts'
-import type { LiveConnections } from './delivery/live-connections.ts'
 import type { Evaluation, FollowedQuery } from './responses/followed-query.ts'
-import type { FollowedResponses } from './responses/followed-responses.ts'
-import { noRoom, openAt, type Opening } from './responses/opening.ts'
+import { openAt, type Opening } from './responses/opening.ts'
+import { createStateStream, type StateStreamParts } from './responses/state-stream.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
-import { StreamedResponse } from './delivery/streamed-response.ts'
 import { type AdmitPreparation, prepareStream } from './prepare-stream.ts'
-import type { Resumptions } from './resumption.ts'
 
-export interface VaultStreamOptions {
+export interface VaultStreamOptions extends StateStreamParts {
   readonly admission: AdmitPreparation
-  readonly connections: LiveConnections
-  readonly responses: FollowedResponses
   readonly evaluate: Evaluate
   /** Answers the request for a snapshot. */
   readonly respond: Respond
-  readonly resumptions: Resumptions
-  readonly limits: LiveLimits
 }
 
 const staleFrame = eventFrame({
@@ -46,7 +39,7 @@ const resetFrame = eventFrame({
 
 /** Serves `/live/vaults`: the snapshots of vaults, immediately and on each change. */
 export function vaultStream(options: VaultStreamOptions): Handler {
-  const { admission, connections, responses, evaluate, respond, resumptions, limits } = options
+  const { admission, connections, responses, evaluate, respond, resumptions } = options
   const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
 
   /**
@@ -77,22 +70,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
     if (refused !== null) return withVaultParameter(refused)
-    const hasMemory = [...paths].every((path) => responses.canStore(sender, path))
-    if (!hasMemory || !responses.canFollow(sender, paths.size)) return noRoom()
-    return new StreamedResponse((sink) => {
-      if (sink === null) return slot.release()
-      const connection = connections.open(sink, slot)
-      connection.write(eventFrame({ retry: limits.retrySeconds * 1000 }))
-      resumptions.resume(exchange, resumption, {
-        connection,
-        staleFrame,
-        reserve: () => responses.reserve(paths.size, connection),
-        follow: (settled) => {
-          if (settled === 'lost') connection.write(resetFrame)
-          for (const path of paths) responses.follow(followedSnapshot(path, evaluatePath), connection)
-        },
-      })
-    })
+    const queries = Array.from(paths, (path) => followedSnapshot(path, evaluatePath))
+    return createStateStream(options, exchange, { slot, resumption, queries, staleFrame, resetFrame })
   }
 
   return (exchange) => {

@@ -1,61 +1,49 @@
-import { hash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { preparationCosts } from '../../../limits.ts'
-import { type LiveLimits, maxStreamVaults } from '../../../limits/live.ts'
+import { maxStreamVaults } from '../../../limits/live.ts'
 import { problem } from '../../../rest/problem.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, formatGraphqlResult } from '../../graphql/result-response.ts'
 import { graphqlPath } from '../../graphql/path.ts'
 import type { FindDocument } from '../../graphql/persisted-operations.ts'
-import type { Exchange, Handler, Middleware, HandlerResponse } from '../../middleware.ts'
+import type { Exchange, HandlerResponse, Middleware } from '../../middleware.ts'
 import { acceptsEvents } from '../../middleware/content-negotiation.ts'
+import type { Respond } from '../../produce.ts'
 import { overloaded, refuse } from '../../refuse.ts'
-import type { LiveConnections } from '../delivery/live-connections.ts'
-import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server-sent-events.ts'
-import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Evaluate } from '../responses/evaluation/evaluate.ts'
-import type { FollowedQuery } from '../responses/followed-query.ts'
-import type { FollowedResponses } from '../responses/followed-responses.ts'
 import { noRoom, openAt, type Opening } from '../responses/opening.ts'
-import type { RowFormat } from '../ledger/row-frames.ts'
-import { RowNotReady } from '../ledger/row-failures.ts'
+import { createStateStream, type StateStreamParts } from '../responses/state-stream.ts'
 import type { CreateLedgerStream } from '../ledger/ledger-stream.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
+import {
+  answerAsEvents,
+  eventMediaType,
+  keyOf,
+  resetFrame,
+  rowEvents,
+  staleFrame,
+  stateEvents,
+} from './graphql-events.ts'
 import { type SentOperation, sentOperation } from './sent-operation.ts'
 import { type AdmitPreparation, prepareStream } from '../prepare-stream.ts'
-import type { Resumptions } from '../resumption.ts'
 
-export interface GraphqlStreamOptions {
-  readonly limits: LiveLimits
+export interface GraphqlStreamOptions extends StateStreamParts {
   readonly operations: LiveOperations
   /** Finds the document of a subscription that is sent by its hash. */
   readonly findDocument: FindDocument
   readonly admission: AdmitPreparation
-  readonly connections: LiveConnections
-  readonly responses: FollowedResponses
   readonly evaluate: Evaluate
   readonly createLedgerStream: CreateLedgerStream
-  readonly resumptions: Resumptions
 }
-
-/** Media type of the results in events, and of refusals. */
-const eventMediaType = 'application/graphql-response+json'
-
-/** Clients of GraphQL over SSE know only the events `next` and `complete`: other messages are comments. */
-const staleFrame = commentFrame('stale')
-const freshFrame = commentFrame('fresh')
-const resetFrame = commentFrame('reset')
-const completeFrame = eventFrame({ event: 'complete', data: '' })
 
 /**
  * Serves GraphQL over SSE, in its distinct connections mode: subscriptions as streams, other operations as one event.
  * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
  */
 export function graphqlStream(options: GraphqlStreamOptions): Middleware {
-  const { limits, operations, createLedgerStream } = options
-  const follow = stateStreams(options)
+  const { limits, operations, createLedgerStream, connections, responses, evaluate, resumptions } = options
 
   /** @param pass answers an operation that is not a subscription */
   async function createStream(
@@ -74,15 +62,36 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const release = operations.documents.keep(exchange.sender, checked.prepared)
     if (release === null) return noRoom()
     opening.slot.onRelease(release)
-    if (checked.name !== 'ledger') return follow(exchange, sent, checked, opening)
+    if (checked.name !== 'ledger') return followState(exchange, sent, checked, opening)
     const { after, vaults } = checked.args as { readonly after?: string | null; readonly vaults?: unknown[] | null }
     const position = after == null ? null : parseLedgerPosition(after)
     if (after != null && position === null) return invalid('after', 'is neither a cursor nor a data version')
     if (vaults != null && vaults.length > maxStreamVaults) {
       return invalid('vaults', `has ${vaults.length} values, more than ${maxStreamVaults}`)
     }
-    const format = rowFormat(operations, sent, checked, exchange.sender)
+    const format = rowEvents(operations, sent, checked, exchange.sender)
     return createLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
+  }
+
+  /** Follows a subscription to state: its result is evaluated again when its data changes. */
+  async function followState(
+    exchange: Exchange,
+    sent: SentOperation,
+    checked: CheckedSubscription,
+    { slot, isWanted }: Opening,
+  ): Promise<HandlerResponse | TextResponse> {
+    const key = keyOf(sent, checked)
+    const respond: Respond = (_, requestContext) =>
+      operations.run(sent.query, { ...sent, event: { value: undefined } }, requestContext)
+    const query = { ...stateEvents, name: key, evaluate: () => evaluate({ path: graphqlPath, key, respond }) }
+    const resumption = await resumptions.awaitResumption(exchange)
+    // Evaluated before the stream, so that an error is sent as a status; the response cache then has it for the followed response.
+    // Only after the wait: the result may be one from the awaited version on.
+    if (!responses.isUpToDate(key)) {
+      const first = await responses.evaluator.forOpening(exchange.sender, isWanted, query.evaluate)
+      if (first.response.status !== 200) return first.response
+    }
+    return createStateStream(options, exchange, { slot, resumption, queries: [query], staleFrame, resetFrame })
   }
 
   /** Refuses an argument of `ledger`. */
@@ -105,113 +114,12 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const sent = await parsed(exchange)
     if (sent === 'overloaded') return refuse(request, overloaded())
     const pass = (): HandlerResponse | Promise<HandlerResponse> =>
-      acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
+      acceptedMediaType(accept) === null ? answerAsEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()
-    const slot = options.connections.admit(sender)
+    const slot = connections.admit(sender)
     return openAt(exchange, slot, (opening) => createStream(exchange, sent, opening, pass))
   }
 }
 
 /** A document without this word has no subscription: it needs no slot among the streams. */
 const subscriptionWord = /\bsubscription\b/
-
-/** Creates the streams of state: results that are evaluated again when their data changes. */
-function stateStreams({ limits, operations, connections, responses, evaluate, resumptions }: GraphqlStreamOptions) {
-  return async (
-    exchange: Exchange,
-    sent: SentOperation,
-    checked: CheckedSubscription,
-    { slot, isWanted }: Opening,
-  ): Promise<HandlerResponse | TextResponse> => {
-    const key = keyOf(sent, checked)
-    const followedQuery: FollowedQuery = {
-      name: key,
-      evaluate: () =>
-        evaluate({
-          path: graphqlPath,
-          key,
-          respond: (_, requestContext) =>
-            operations.run(sent.query, { ...sent, event: { value: undefined } }, requestContext),
-        }),
-      frame: (body, version) => eventFrame({ event: 'next', id: version, data: body }),
-      refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
-      staleFrame,
-    }
-    const resumption = await resumptions.awaitResumption(exchange)
-    // Evaluated before the stream, so that an error is sent as a status; the response cache then has it for the followed response.
-    // Only after the wait: the result may be one from the awaited version on.
-    if (!responses.isUpToDate(key)) {
-      const first = await responses.evaluator.forOpening(exchange.sender, isWanted, followedQuery.evaluate)
-      if (first.response.status !== 200) return first.response
-    }
-    if (!responses.canFollow(exchange.sender, 1) || !responses.canStore(exchange.sender, key)) return noRoom()
-    return new StreamedResponse((sink) => {
-      if (sink === null) return slot.release()
-      const connection = connections.open(sink, slot)
-      connection.write(eventFrame({ retry: limits.retrySeconds * 1000 }))
-      resumptions.resume(exchange, resumption, {
-        connection,
-        staleFrame,
-        reserve: () => responses.reserve(1, connection),
-        follow: (settled) => {
-          if (settled === 'lost') connection.write(resetFrame)
-          responses.follow(followedQuery, connection)
-        },
-      })
-    })
-  }
-}
-
-/** @param sender of the stream, whose share of admission control its rows use */
-function rowFormat(
-  operations: LiveOperations,
-  sent: SentOperation,
-  checked: CheckedSubscription,
-  sender: string,
-): RowFormat {
-  return {
-    name: keyOf(sent, checked),
-    sender,
-    frame: async (row, signal) => {
-      const requestContext = { ...operations.requestContext, sender, signal }
-      const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, requestContext)
-      if (status === 503) throw new RowNotReady('The row cannot be produced now.')
-      return eventFrame({ event: 'next', id: row.cursor, data: body })
-    },
-    reset: (version) => ({ frame: ending(lostPosition(version)), isEnd: true }),
-    staleFrame,
-    freshFrame,
-  }
-}
-
-/** Returns the last events of a stream: a result, and its end. */
-function ending(result: string | Buffer): Buffer {
-  return Buffer.concat([eventFrame({ event: 'next', data: result }), completeFrame])
-}
-
-function lostPosition(version: string): string {
-  const message =
-    'The cursor is not part of the current history, or is no longer kept: read the ledgers again, and subscribe again after `version`.'
-  return JSON.stringify({ errors: [{ message, extensions: { code: 'HISTORY_CHANGED', version } }] })
-}
-
-/** Returns a name that is equal for operations with equal results: of bounded length, because streams retain it. */
-function keyOf({ query, operationName }: SentOperation, { variables }: CheckedSubscription): string {
-  return `subscription ${hash('sha256', JSON.stringify([query, operationName ?? null, variables]), 'base64url')}`
-}
-
-/** Answers an operation that is not a subscription with one event. */
-async function asEvents(exchange: Exchange, next: Handler): Promise<HandlerResponse> {
-  const { request } = exchange
-  const { method, path, target, query, httpVersion, rawHeaders, remoteAddress } = request
-  const asJson = {
-    ...{ method, path, target, query, httpVersion, rawHeaders, remoteAddress },
-    header: (name: string) => (name === 'accept' ? eventMediaType : request.header(name)),
-    headerRecord: () => ({ ...request.headerRecord(), accept: eventMediaType }),
-  }
-  const forJson = { ...exchange, request: asJson }
-  const response = await next(forJson)
-  exchange.stateAtStart = forJson.stateAtStart
-  if (response instanceof StreamedResponse || response.status !== 200) return response
-  return new EncodedResponse({ status: 200, headers: eventStreamHeaders, body: ending(response.bytes) })
-}
