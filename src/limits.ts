@@ -110,7 +110,7 @@ export const operationCacheLimits = {
   usedOnceBytes: 6_000_000,
   /** Fields of one operation. Those of a fragment count once; merged selections of 1,000 tokens may have 100,000. */
   fields: 2_000,
-  /** Compiled variants of one operation: one for each body that is selected, and combination of the variables that its @skip and @include use. */
+  /** Compiled variants of one operation: one for each combination of the variables that its @skip and @include use. */
   variants: 8,
   fieldsOfRun: 200, // Fields of a further variant, which is compiled for one run: a millisecond.
   fieldBytes: 600, // Memory of a compiled field.

@@ -10,7 +10,6 @@ import { type App, createApp } from '../http/app.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
 import type { KnownOperations } from '../http/graphql/persisted-operations.ts'
 import { type MetricsEndpoint, metricsListener } from '../http/ops/metrics-endpoint.ts'
-import type { AnsweredRequest } from '../http/middleware/tracing.ts'
 import type { Readiness } from '../http/ops/health.ts'
 import type { Metrics } from '../http/ops/metrics.ts'
 import type { PageFolders } from '../http/pages/static-content.ts'
@@ -66,10 +65,6 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     metricsEndpoint,
     sharesRateLimit = false,
   } = options
-  const onAnswered = (answered: AnsweredRequest): void => {
-    log.answered(answered)
-    metrics.onAnswered(answered)
-  }
   const app = createApp({
     database,
     apiKeys: config.apiKeys,
@@ -88,7 +83,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     persistedOperations: options.persistedOperations,
     metrics: config.metricsPort === null ? metricsEndpoint : null,
     report: (err, requestId) => log.error('An answer failed', { err, requestId }),
-    observer: { ...metrics, onAnswered },
+    observer: { ...metrics, onAnswered: [log.answered, metrics.onAnswered] },
   })
   const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })

@@ -42,7 +42,7 @@ import { refuse } from './refuse.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { type AdapterOptions, nodeAdapter, type NodeListener } from './server/node-adapter.ts'
-import { type ReportError, sharedWork } from './shared-work.ts'
+import type { ReportError } from './shared-work.ts'
 
 /** The gateway, through the Fetch API and through node:http, and its streams, which must be notified of commits. */
 export interface App {
@@ -53,8 +53,8 @@ export interface App {
 
 /** Observes the requests and streams of a gateway, for logs and metrics. */
 export interface AppObserver extends ExecutionObserver {
-  /** Called for each answered request. */
-  readonly onAnswered?: (answered: AnsweredRequest) => void
+  /** Each is called for each answered request. */
+  readonly onAnswered?: readonly ((answered: AnsweredRequest) => void)[]
   readonly live?: LiveOptions['observer']
 }
 
@@ -121,7 +121,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
   const addressNow = createExampleAddress({ executor, isOpen, report })
   const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
-  const awaitVersion = createAwaitVersion(versions, versionAt, sharedWork(minDataVersionHeader, report).report, turns)
+  const awaitVersion = createAwaitVersion(versions, versionAt, (error) => report(error, minDataVersionHeader), turns)
   const produce = createProduce(limits, capacity, createLetEdgesKeep(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,

@@ -2,7 +2,8 @@ import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationT
 import { preparationCosts, type QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
-import { OperationChecks, type RunnableOperation } from './operation-checks.ts'
+import { OperationChecks } from './operation-checks.ts'
+import type { CompiledOperation } from './compiler/compiled-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { ExecutionObserver, RequestContext } from './context.ts'
@@ -10,7 +11,7 @@ import { noMutation, noStream, publicErrors } from './errors.ts'
 import { FallbackQueue } from './admission/fallback-queue.ts'
 import type { ExecutedDocument, FixedDocument, FixedDocumentExecutor } from './fixed-document.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import type { OperationParams, PreparedOperation, SubscribedField } from './prepared-operation.ts'
+import type { OperationParams, PreparedOperation, RunnableOperation, SubscribedField } from './prepared-operation.ts'
 import { countTokens } from './query-limits.ts'
 
 export interface ExecutorOptions {
@@ -66,6 +67,12 @@ export function createExecutor(options: ExecutorOptions): Executor {
   return new OperationExecutor(options)
 }
 
+/** The operation of a fixed document, and its compiled form. */
+interface FixedOperation {
+  readonly operation: PreparedOperation
+  readonly compiled: CompiledOperation
+}
+
 class OperationExecutor implements Executor {
   readonly #limits: QueryLimits
   readonly #admission: AdmissionControl
@@ -73,8 +80,8 @@ class OperationExecutor implements Executor {
   readonly #cache: OperationCache
   readonly #checks: OperationChecks
   readonly #fallbacks: FallbackQueue
-  /** Operations of fixed documents, by object, which saves a lookup by text; never evicted. */
-  readonly #operationsOfFixed = new Map<FixedDocument, PreparedOperation>()
+  /** Operations of fixed documents, each compiled once; never evicted. */
+  readonly #fixed = new Map<FixedDocument, FixedOperation>()
 
   constructor({ schema, limits, admission, runConsistently, observer }: ExecutorOptions) {
     this.#limits = limits
@@ -115,12 +122,15 @@ class OperationExecutor implements Executor {
     requestContext: RequestContext,
     event?: OperationParams['event'],
   ): Promise<ExecutedDocument> {
-    const operation = this.#operationsOfFixed.get(document) ?? this.#prepareFixed(document)
+    const { operation, compiled } = this.#fixed.get(document) ?? this.#prepareFixed(document)
     const { coerced, error } = operation.coerce(variables)
-    const params = { variables, body: document, event }
     const { data, errors } =
       error === undefined
-        ? await this.#admitAndRun({ operation, coerced, cost: operation.costOf(coerced) }, params, requestContext)
+        ? await this.#admitAndRun(
+            { operation, coerced, cost: operation.costOf(coerced), fixed: compiled },
+            { variables, event },
+            requestContext,
+          )
         : { data: null, errors: [error] }
     if (errors !== undefined) return { body: null, envelope: 'null', errors: publicErrors(errors, requestContext) }
     if (!(data instanceof JsonText))
@@ -141,17 +151,20 @@ class OperationExecutor implements Executor {
     return field === null ? { errors: [noStream()] } : { field, variables: checked.coerced }
   }
 
-  /** @throws if the document is invalid */
-  #prepareFixed(document: FixedDocument): PreparedOperation {
+  /** @throws if the document is invalid, or cannot be compiled */
+  #prepareFixed(document: FixedDocument): FixedOperation {
     const { operations, errors } = this.#cache.fixed(document.text.toString())
     const [operation] = operations
     if (operation === undefined) throw errors[0] ?? new Error('The document has no operation.')
-    this.#operationsOfFixed.set(document, operation)
-    return operation
+    const compiled = operation.compileFixed(document)
+    if (compiled === null) throw new Error('A document of the gateway itself cannot be compiled.')
+    const fixed = { operation, compiled }
+    this.#fixed.set(document, fixed)
+    return fixed
   }
 
   async #admitAndRun(
-    { operation, coerced, cost: { units, hasLongReads } }: RunnableOperation,
+    { operation, coerced, cost: { units, hasLongReads }, fixed }: RunnableOperation,
     params: OperationParams,
     requestContext: RequestContext,
   ): Promise<ExecutionResult> {
@@ -162,7 +175,7 @@ class OperationExecutor implements Executor {
     // The context is created after admission: a waiting operation holds no loaders.
     const work = (): Promise<ExecutionResult> =>
       this.#runConsistently(requestContext, (context) =>
-        operation.execute(coerced, params, context, requestContext, this.#fallbacks),
+        operation.execute({ coerced, fixed }, params, context, requestContext, this.#fallbacks),
       )
     const result = await this.#admission.run(work, { cost: units, hasLongReads, sender, signal })
     result.extensions = { cost: { figure: units, most: this.#limits.cost } }

@@ -2,19 +2,11 @@ import type { GraphQLError } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { RequestContext } from './context.ts'
-import type { QueryCost } from './cost/summed-cost.ts'
 import { unknownOperation } from './errors.ts'
 import { nullError } from './null-variables.ts'
 import type { PreparedDocument } from './operation-cache.ts'
-import type { CoercedVariables, OperationParams, PreparedOperation } from './prepared-operation.ts'
+import type { CoercedVariables, OperationParams, PreparedOperation, RunnableOperation } from './prepared-operation.ts'
 import { checkVariables, tooExpensive } from './query-limits.ts'
-
-/** An operation that may run, with its coerced variables, and its cost with these. */
-export interface RunnableOperation {
-  readonly operation: PreparedOperation
-  readonly coerced: Readonly<Record<string, unknown>>
-  readonly cost: QueryCost
-}
 
 /** A client's operation that may run, or the errors for which it is refused. */
 type CheckedOperation =

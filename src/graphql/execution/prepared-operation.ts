@@ -10,10 +10,10 @@ import {
   OperationTypeNode,
   type VariableDefinitionNode,
 } from 'graphql'
-import type { QueryLimits } from '../../limits.ts'
+import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
-import { fieldCollector } from './compiler/collect-fields.ts'
-import type { BodySelection } from './compiler/compile-operation.ts'
+import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
+import { type BodySelection, compileOperation } from './compiler/compile-operation.ts'
 import { CompiledVariants } from './compiler/compiled-variants.ts'
 import { type CompiledOperation, TooLong } from './compiler/compiled-operation.ts'
 import { lengthOfText } from './compiler/json-text.ts'
@@ -30,8 +30,6 @@ type Variables = Readonly<Record<string, unknown>>
 export interface RunParams {
   /** Variables as sent: graphql-js coerces them itself where it executes the operation in place of the compiled one. */
   readonly variables?: Variables | null | undefined
-  /** The part of the data whose JSON text is returned separately. */
-  readonly body?: BodySelection
   /** The event of a subscription, which is run once per event, with a smaller limit on the response. */
   readonly event?: { readonly value: unknown } | undefined
 }
@@ -39,6 +37,15 @@ export interface RunParams {
 /** The operation of a document to run. A subscription is refused without an event. */
 export interface OperationParams extends RunParams {
   readonly operationName?: string | null | undefined
+}
+
+/** An operation that may run, with its coerced variables, and its cost with these. */
+export interface RunnableOperation {
+  readonly operation: PreparedOperation
+  readonly coerced: Variables
+  readonly cost: QueryCost
+  /** The compiled operation of a fixed document; absent for an operation of a client, whose variant depends on its variables. */
+  readonly fixed?: CompiledOperation | undefined
 }
 
 /** The field that a subscription selects. */
@@ -127,15 +134,14 @@ export class PreparedOperation {
    * response that is too long is replaced by an error.
    */
   async execute(
-    coerced: Variables,
-    { variables, body, event }: RunParams,
+    { coerced, fixed }: Pick<RunnableOperation, 'coerced' | 'fixed'>,
+    { variables, event }: RunParams,
     context: ResolverContext,
     requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
-    const stored = this.compiledFor(coerced, body)
-    const compiled =
-      stored === undefined ? await this.#compiledForRun(coerced, body, requestContext, fallbacks) : stored
+    const stored = fixed ?? this.compiledFor(coerced)
+    const compiled = stored === undefined ? await this.#compiledForRun(coerced, requestContext, fallbacks) : stored
     const { responseCharacters } = this.#limits
     const maxCharacters =
       event === undefined ? responseCharacters : Math.min(responseCharacters, subscriptionLimits.responseCharacters)
@@ -156,7 +162,7 @@ export class PreparedOperation {
       executeByGraphqlJs({ ...args, variableValues: variables, contextValue: context }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.
-    if (compiled !== null && body !== undefined && result.errors === undefined)
+    if (fixed !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
     const length = lengthOfText(result.data, maxCharacters)
     return length > maxCharacters ? { errors: [tooLongResponse(length, maxCharacters)] } : result
@@ -170,11 +176,21 @@ export class PreparedOperation {
   /**
    * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced
-   * @param body part of the data that is written separately
    * @returns null if the operation cannot be compiled; undefined if other variants have taken all places
    */
-  compiledFor(variables: Variables, body?: BodySelection): CompiledOperation | null | undefined {
-    return this.#variants === null ? null : this.#variants.get(variables, body)
+  compiledFor(variables: Variables): CompiledOperation | null | undefined {
+    return this.#variants === null ? null : this.#variants.get(variables)
+  }
+
+  /**
+   * Compiles the operation of a fixed document, which has no variables in @skip and @include.
+   * @param body part of the data that is written separately
+   * @returns null if it cannot be compiled
+   */
+  compileFixed(body: BodySelection): CompiledOperation | null {
+    const { definition, document } = this
+    const isIncluded = (node: Conditional): boolean => includes(node, {})
+    return compileOperation(this.#schema, document, definition, isIncluded, operationCacheLimits.fields, body)
   }
 
   /**
@@ -184,11 +200,10 @@ export class PreparedOperation {
    */
   async #compiledForRun(
     variables: Variables,
-    body: BodySelection | undefined,
     requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<CompiledOperation | null> {
-    return fallbacks.compile(requestContext, () => this.#variants?.compileForRun(variables, body) ?? null)
+    return fallbacks.compile(requestContext, () => this.#variants?.compileForRun(variables) ?? null)
   }
 }
 

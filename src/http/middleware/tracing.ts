@@ -31,9 +31,12 @@ export type StartTrace = (request: IncomingRequest) => Trace
  * Creates the tracing of requests. An id from the client is used if it is safe to log, so that a request can be traced
  * through several services; otherwise a new id is generated.
  * @param report called for each unexpected error, once per request
- * @param onAnswered called for each answered request
+ * @param onAnswered each is called for each answered request
  */
-export function createTracing(report: ReportError, onAnswered?: (answered: AnsweredRequest) => void): StartTrace {
+export function createTracing(
+  report: ReportError,
+  onAnswered: readonly ((answered: AnsweredRequest) => void)[] = [],
+): StartTrace {
   return (request) => {
     const given = request.header('x-request-id')
     const id = given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
@@ -50,7 +53,8 @@ export function createTracing(report: ReportError, onAnswered?: (answered: Answe
       end(status) {
         const milliseconds = Math.round((performance.now() - started) * 1000) / 1000
         const route = routeLabel(request.path)
-        onAnswered?.({ requestId: id, method: request.method, route, status, milliseconds })
+        const answered = { requestId: id, method: request.method, route, status, milliseconds }
+        for (const observe of onAnswered) observe(answered)
       },
     }
   }

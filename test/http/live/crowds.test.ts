@@ -41,7 +41,7 @@ afterEach(async () => {
 
 async function begin(liveLimits: AppOptions['liveLimits'] = {}): Promise<LiveGateway> {
   metrics = createMetrics()
-  gateway = await liveGateway(database, { observer: metrics, liveLimits, trustedProxies: 1 })
+  gateway = await liveGateway(database, { observer: { live: metrics.live }, liveLimits, trustedProxies: 1 })
   return gateway
 }
 

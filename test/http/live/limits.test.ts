@@ -29,7 +29,7 @@ afterEach(async () => {
 
 async function begin(limits: AppOptions['liveLimits'], options: Partial<AppOptions> = {}): Promise<void> {
   metrics = createMetrics()
-  gateway = await liveGateway(database, { observer: metrics, liveLimits: limits, ...options })
+  gateway = await liveGateway(database, { observer: { live: metrics.live }, liveLimits: limits, ...options })
 }
 
 async function follow(headers: Record<string, string> = {}): Promise<LiveClient> {

@@ -24,12 +24,9 @@ export function fairShare(max: number, left: number): number {
 
 /** Amounts that clients hold: of each, and in total. */
 export class AmountsByClient {
+  /** All amounts together; only this class writes it. */
+  total = 0
   readonly #amounts = new Map<string, number>()
-  #total = 0
-
-  get total(): number {
-    return this.#total
-  }
 
   /** Returns the amount that the client of a sender holds. */
   of(sender: string): number {
@@ -40,7 +37,7 @@ export class AmountsByClient {
   add(sender: string, amount: number): void {
     const client = clientOf(sender)
     const sum = (this.#amounts.get(client) ?? 0) + amount
-    this.#total += amount
+    this.total += amount
     if (sum > 0) this.#amounts.set(client, sum)
     else this.#amounts.delete(client)
   }

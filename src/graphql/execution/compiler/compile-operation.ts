@@ -37,6 +37,7 @@ const wholeData: BodySelection = { bodyPath: [], enumTextOf: (name) => name }
  * Compiles an operation of a valid document.
  * @param isIncluded whether @skip and @include include a node in the operation
  * @param maxFields maximum number of its fields
+ * @param body part of the data that is written separately; the data has null instead
  * @returns null for resolvers that take `info`, but for those of introspection, too many fields, and abstract types other than
  *   interfaces with `typeNameOf` among their extensions, a function from a value to the name of its type
  */
@@ -45,8 +46,8 @@ export function compileOperation(
   document: DocumentNode,
   operation: OperationDefinitionNode,
   isIncluded: (node: Conditional) => boolean,
-  body = wholeData,
   maxFields: number = operationCacheLimits.fields,
+  body = wholeData,
 ): CompiledOperation | null {
   // A subscription is compiled like a query, and run once per event.
   const root = schema.getRootType(operation.operation)

@@ -27,7 +27,8 @@ export class CompiledOperation {
     try {
       const text = this.writer(rootValue, run)
       await run.settled()
-      run.limit(text.length + (run.body?.length ?? 0))
+      const characters = text.length + (run.body?.length ?? 0)
+      if (characters > maxCharacters) throw new TooLong(characters)
       return new JsonText(text.toString(), run.body?.toString() ?? null)
     } finally {
       run.end()
@@ -82,7 +83,8 @@ export class Pieces {
   }
 }
 
-function totalLength(texts: readonly OutputText[]): number {
+/** Returns the length of all texts together. */
+export function totalLength(texts: readonly OutputText[]): number {
   let total = 0
   for (const { length } of texts) total += length
   return total
@@ -107,24 +109,13 @@ export class CompiledRun {
     readonly maxCharacters: number,
   ) {}
 
-  /** @throws {TooLong} if a text of this length exceeds the limit of the response */
-  limit(characters: number): void {
-    if (characters > this.maxCharacters) throw new TooLong(characters)
-  }
-
   /**
    * Counts the length of items of lists. Nested lists count once per level.
    * @throws {TooLong} if all together exceed the limit of the response
    */
   count(characters: number): void {
     this.#counted += characters
-    this.limit(this.#counted)
-  }
-
-  /** Joins the items of a list, after counting their length. */
-  join(items: readonly string[]): string {
-    this.count(totalLength(items))
-    return `[${items.join(',')}]`
+    if (this.#counted > this.maxCharacters) throw new TooLong(this.#counted)
   }
 
   /** Adds a piece that is written when its promise resolves. */

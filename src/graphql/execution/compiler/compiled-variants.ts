@@ -1,7 +1,7 @@
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql'
 import { operationCacheLimits } from '../../../limits.ts'
 import type { Conditional } from './collect-fields.ts'
-import { type BodySelection, compileOperation } from './compile-operation.ts'
+import { compileOperation } from './compile-operation.ts'
 import type { CompiledOperation } from './compiled-operation.ts'
 import { conditionsOf, includes } from './conditions.ts'
 
@@ -15,17 +15,16 @@ interface CompilationSource {
 }
 
 /**
- * The compiled variants of an operation: one for each body that is written separately, and each combination of the variables of its
- * @skip and @include. They are compiled on first use, and stored while there are places.
+ * The compiled variants of a client's operation: one for each combination of the variables of its @skip and @include. They are
+ * compiled on first use, and stored while there are places.
  */
 export class CompiledVariants {
   readonly #source: CompilationSource
   /** Names of the variables of @skip and @include. */
   readonly #conditions: readonly string[]
   readonly #onCompiled: () => void
-  /** Variants by body and combination; null for one that cannot be compiled. */
-  readonly #stored = new Map<BodySelection | undefined, Map<string, CompiledOperation | null>>()
-  #count = 0
+  /** Variants by combination; null for one that cannot be compiled. */
+  readonly #stored = new Map<string, CompiledOperation | null>()
 
   /** @param onCompiled called after the compilation of each stored variant, when `fields` has grown */
   constructor(source: CompilationSource, onCompiled: () => void) {
@@ -37,26 +36,21 @@ export class CompiledVariants {
   /** Number of fields of all stored variants. */
   get fields(): number {
     let fields = 0
-    for (const variants of this.#stored.values())
-      for (const variant of variants.values()) fields += variant?.fields ?? 1
+    for (const variant of this.#stored.values()) fields += variant?.fields ?? 1
     return fields
   }
 
   /**
    * Returns the stored variant for these variables, or compiles and stores it.
    * @param variables coerced; those of @skip and @include select the variant
-   * @param body part of the data that is written separately; the data has null instead
    * @returns null if it cannot be compiled; undefined if it is not stored and other variants have taken all places
    */
-  get(variables: Variables, body?: BodySelection): CompiledOperation | null | undefined {
-    const variants = this.#stored.get(body)
+  get(variables: Variables): CompiledOperation | null | undefined {
     const key = this.#conditions.map((name) => String(variables[name])).join()
-    const known = variants?.get(key)
-    if (known !== undefined || this.#count >= operationCacheLimits.variants) return known
-    const compiled = this.#compile(variables, body, operationCacheLimits.fields)
-    if (variants === undefined) this.#stored.set(body, new Map([[key, compiled]]))
-    else variants.set(key, compiled)
-    this.#count++
+    const known = this.#stored.get(key)
+    if (known !== undefined || this.#stored.size >= operationCacheLimits.variants) return known
+    const compiled = this.#compile(variables, operationCacheLimits.fields)
+    this.#stored.set(key, compiled)
     this.#onCompiled()
     return compiled
   }
@@ -65,13 +59,13 @@ export class CompiledVariants {
    * Compiles a small variant, and does not store it.
    * @returns null if it is large or cannot be compiled
    */
-  compileForRun(variables: Variables, body?: BodySelection): CompiledOperation | null {
-    return this.#compile(variables, body, operationCacheLimits.fieldsOfRun)
+  compileForRun(variables: Variables): CompiledOperation | null {
+    return this.#compile(variables, operationCacheLimits.fieldsOfRun)
   }
 
-  #compile(variables: Variables, body: BodySelection | undefined, maxFields: number): CompiledOperation | null {
+  #compile(variables: Variables, maxFields: number): CompiledOperation | null {
     const { schema, document, definition } = this.#source
     const isIncluded = (node: Conditional): boolean => includes(node, variables)
-    return compileOperation(schema, document, definition, isIncluded, body, maxFields)
+    return compileOperation(schema, document, definition, isIncluded, maxFields)
   }
 }

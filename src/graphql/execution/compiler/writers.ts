@@ -1,7 +1,7 @@
 import { getArgumentValues, type GraphQLEnumType, type GraphQLLeafType } from 'graphql'
 import { charactersAtOnce } from '../../../limits.ts'
 import type { CompiledField } from './compiled-field.ts'
-import { type CompiledRun, type OutputText, type OutputWriter, Pieces } from './compiled-operation.ts'
+import { type CompiledRun, type OutputText, type OutputWriter, Pieces, totalLength } from './compiled-operation.ts'
 import { leafText, quoted } from './json-text.ts'
 
 /** A resolved value is null, or does not match the type of its field. */
@@ -79,7 +79,10 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
     if (!Array.isArray(value)) throw new Unexpected()
     const list: ListInProgress = { items: value, next: 0, texts: [], characters: 0, isWhole: true }
     const isEnd = writeSlice(list, writeItem, run)
-    if (isEnd && list.isWhole) return run.join(list.texts as string[])
+    if (isEnd && list.isWhole) {
+      run.count(totalLength(list.texts))
+      return `[${list.texts.join(',')}]`
+    }
     if (!isEnd) run.until(writeOn(list, writeItem, run))
     return new Pieces(list.texts, '[', ',', ']')
   }
