@@ -1,6 +1,7 @@
 import { untilCancelled } from '../database/cancellation.ts'
 import type { Database } from '../database/database.ts'
 import { readCommitSeq, readFeeds, readNewestFactAt } from '../database/read/model-metrics.ts'
+import { memoizeBriefly } from '../http/async/memoize-briefly.ts'
 import type { ModelFigures } from '../http/ops/model-metrics.ts'
 
 /** Options of {@link createMetricsReader}. */
@@ -19,9 +20,7 @@ export function createMetricsReader(
   database: Pick<Database, 'query'>,
   { milliseconds = 800, restMilliseconds = 1_000 }: MetricsReaderOptions = {},
 ): () => Promise<ModelFigures | null> {
-  let current: Promise<ModelFigures | null> | undefined
-  const reset = (): void => void (current = undefined)
-  return () => (current ??= read(database, milliseconds).finally(() => setTimeout(reset, restMilliseconds).unref()))
+  return memoizeBriefly(() => read(database, milliseconds), restMilliseconds)
 }
 
 async function read(database: Pick<Database, 'query'>, milliseconds: number): Promise<ModelFigures | null> {

@@ -12,7 +12,7 @@ import { problem } from '../rest/problem.ts'
 import { Turns } from './async/turns.ts'
 import { answerThroughCache } from './cache/answer-through-cache.ts'
 import { DataVersions, type VersionAt } from './cache/data-versions.ts'
-import { createLetEdgesKeep } from './cache/edge.ts'
+import { createEdgePolicy } from './cache/edge.ts'
 import { type HeaderList, headerList, negotiate, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
 import { createExampleAddress } from './graphql/example-address.ts'
@@ -30,7 +30,7 @@ import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
 import { minDataVersion, minDataVersionHeader, createAwaitVersion } from './middleware/min-data-version.ts'
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
-import { requestBody, requestSize } from './middleware/request-size.ts'
+import { requestBody, requestChecks } from './middleware/request-checks.ts'
 import { type AnsweredRequest, createTracing } from './middleware/tracing.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
@@ -122,7 +122,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const addressNow = createExampleAddress({ executor, isOpen, report })
   const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
   const awaitVersion = createAwaitVersion(versions, versionAt, (error) => report(error, minDataVersionHeader), turns)
-  const produce = createProduce(limits, capacity, createLetEdgesKeep(options.edgeSeconds ?? 0, isOpen))
+  const produce = createProduce(limits, capacity, createEdgePolicy(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,
     observer: observer?.live,
@@ -141,7 +141,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const graphqlRequests: PathStages = new Map([[graphqlPath, () => throughCache(graphql)]])
   const limitRate = rateLimit(options.rateLimit)
   const stages = [
-    requestSize(limits),
+    requestChecks(limits),
     ownPaths(probes(options.readiness, options.metrics)),
     apiKey(apiKeys, new Set(pages.keys()), limitRate),
     limitRate,

@@ -7,7 +7,7 @@ import { masked } from '../graphql/execution/errors.ts'
 import { charactersAtOnce, type HttpLimits } from '../limits.ts'
 import { problem } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
-import type { LetEdgesKeep } from './cache/edge.ts'
+import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import type { OnDisconnect } from './cache/productions.ts'
 import type { Exchange } from './middleware.ts'
@@ -27,7 +27,7 @@ export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Res
 export function createProduce(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
   capacity: SharedCapacity,
-  letEdgesKeep: LetEdgesKeep | null,
+  edgePolicy: EdgePolicy | null,
 ): Produce {
   async function respondOrRefuse(
     exchange: Exchange,
@@ -73,7 +73,7 @@ export function createProduce(
     if (text.body.length > charactersAtOnce) await nextIteration()
     // A response without reads is a refusal, or introspection: it would only evict other responses.
     const origin = { tags, version, isCacheable: recorded.isCacheable && tags.size > 0 }
-    return new EncodedResponse(letEdgesKeep?.(request, text, origin) ?? text, origin)
+    return new EncodedResponse(edgePolicy?.(request, text, origin) ?? text, origin)
   }
 }
 

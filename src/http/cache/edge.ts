@@ -10,7 +10,7 @@ const revalidateSeconds = 1
 const roundingSeconds = 1
 
 /** Permits edges, the caches between gateway and clients, to store a response that was produced from data. */
-export type LetEdgesKeep = (request: IncomingRequest, text: TextResponse, origin: Readonly<DataOrigin>) => TextResponse
+export type EdgePolicy = (request: IncomingRequest, text: TextResponse, origin: Readonly<DataOrigin>) => TextResponse
 
 /**
  * Creates the rule for responses that edges may store: results of GET and HEAD requests that contain data and no
@@ -19,7 +19,7 @@ export type LetEdgesKeep = (request: IncomingRequest, text: TextResponse, origin
  * @returns null if that is 0: responses remain unchanged
  * @see RFC 9111 (s-maxage), RFC 5861 (stale-while-revalidate, stale-if-error)
  */
-export function createLetEdgesKeep(seconds: number, isOpen: boolean): LetEdgesKeep | null {
+export function createEdgePolicy(seconds: number, isOpen: boolean): EdgePolicy | null {
   if (seconds === 0) return null
   const freshSeconds = Math.max(1, seconds - revalidateSeconds - roundingSeconds)
   const staleSeconds = seconds > freshSeconds + roundingSeconds ? revalidateSeconds : 0

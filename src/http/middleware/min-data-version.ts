@@ -114,8 +114,8 @@ export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
     const { request, sender, onDisconnect } = exchange
     const wanted = request.header(minDataVersionHeader)
     if (wanted === null || request.method === 'OPTIONS') return next(exchange)
-    return awaitVersion(wanted, sender, onDisconnect).then((problem) =>
-      problem === null ? next(exchange) : refuse(request, problem),
+    return awaitVersion(wanted, sender, onDisconnect).then((refusal) =>
+      refusal === null ? next(exchange) : refuse(request, refusal),
     )
   }
 }

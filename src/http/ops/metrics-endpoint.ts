@@ -6,7 +6,7 @@ import type { TextResponse } from '../../rest/text-response.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { EncodedResponse, negotiate } from '../cache/encoded-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { requestProblem } from '../middleware/request-size.ts'
+import { requestRefusal } from '../middleware/request-checks.ts'
 import { senderOf } from '../sender.ts'
 import { createResponseWriter, type NodeListener } from '../server/node-adapter.ts'
 import { metricsPath } from './probe-paths.ts'
@@ -57,7 +57,7 @@ export function metricsListener(endpoint: MetricsEndpoint, limits: HttpLimits): 
   const write = createResponseWriter()
   const encode = encoderOfUnstored()
   return async (request, response) => {
-    const whole = encode(requestProblem(request, limits) ?? (await answerTo(request, endpoint)))
+    const whole = encode(requestRefusal(request, limits) ?? (await answerTo(request, endpoint)))
     await write(response, await negotiate(request, whole, []), senderOf(request, 0))
   }
 }

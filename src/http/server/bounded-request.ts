@@ -41,9 +41,10 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   clientConnection: RequestConnection | null = null
   /** Read pacing of its server, which measures the time that chunks take. */
   pacing: ReadPacing | null = null
-  #target: string | undefined
-  #path: string | undefined
-  #query: URLSearchParams | undefined
+  /** Path and query; the parts of the target are set by {@link readTarget}. */
+  target = '/'
+  path = '/'
+  query = noQuery
   #chunks = 0
   #refuse: (() => void) | null = null
 
@@ -52,18 +53,12 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
     if (callOnBody !== undefined && !stopped.has(socket)) readChunks(socket)
   }
 
-  get target(): string {
-    return (this.#target ??= originForm(this.url ?? '/'))
-  }
-
-  get path(): string {
-    if (this.#path !== undefined) return this.#path
+  /** Splits the target into path and query, after the headers are parsed. */
+  readTarget(): void {
+    this.target = originForm(this.url ?? '/')
     const end = this.target.indexOf('?')
-    return (this.#path = end < 0 ? this.target : this.target.slice(0, end))
-  }
-
-  get query(): URLSearchParams {
-    return (this.#query ??= new URLSearchParams(this.target.slice(this.path.length + 1)))
+    this.path = end < 0 ? this.target : this.target.slice(0, end)
+    if (end >= 0) this.query = new URLSearchParams(this.target.slice(end + 1))
   }
 
   /** Whether its body had too many chunks: nothing more is read from its connection, which is to be closed. */
@@ -114,6 +109,8 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
     if (this.hasTooManyChunks) refuse()
   }
 }
+
+const noQuery = new URLSearchParams()
 
 /** Node's parser of a connection, which calls its functions by number. */
 interface ParsedSocket extends Socket {

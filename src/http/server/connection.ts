@@ -31,6 +31,13 @@ export function createPipelineCapacity({ pipelinedInAll, waitingInAll }: Pipelin
 
 type NodeResponse = ServerResponse<BoundedRequest>
 
+/** Answers the requests of connections. */
+export interface RequestListener {
+  readonly listener: (request: BoundedRequest, response: NodeResponse) => Promise<void>
+  /** Called with an error that a listener threw; its connection is closed. */
+  readonly onError: (error: unknown) => void
+}
+
 /**
  * A client's connection. Starts a few of the requests pipelined on it (RFC 9112, section 9.3.2), and stops reading
  * while others wait, so that TCP flow control applies to the client.
@@ -52,7 +59,7 @@ export class Connection implements RequestConnection {
   readonly #socket: Socket
   readonly #limits: PipelineLimits
   readonly #capacity: PipelineCapacity
-  readonly #startRequest: (response: NodeResponse) => void
+  readonly #requests: RequestListener
   #waiting: NodeResponse[] = []
   /** Response to the request read last, perhaps incompletely. */
   #newest: NodeResponse | null = null
@@ -63,19 +70,18 @@ export class Connection implements RequestConnection {
 
   /**
    * @param admitted counts it among the connections of the server
-   * @param startRequest starts to answer a request
    */
   constructor(
     socket: Socket,
     limits: PipelineLimits,
     capacity: PipelineCapacity,
     readonly admitted: CountedConnection,
-    startRequest: (response: NodeResponse) => void,
+    requests: RequestListener,
   ) {
     this.#socket = socket
     this.#limits = limits
     this.#capacity = capacity
-    this.#startRequest = startRequest
+    this.#requests = requests
     pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
     socket.once('close', () => {
       capacity.waiting.giveBack(admitted.sender, Math.max(0, this.#waiting.length - 1))
@@ -179,7 +185,19 @@ export class Connection implements RequestConnection {
       if (this.#refusal !== null) this.#refuseInOrder()
       if (this.isClosing) this.#socket.end()
     })
-    this.#startRequest(response)
+    this.#answer(response)
+  }
+
+  /** Passes a request to the listener. */
+  #answer(response: NodeResponse): void {
+    const { req: request } = response
+    // After an upgrade request that is not performed, Node does not enforce the header size limit on the same connection.
+    if (this.isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
+    this.#requests.listener(request, response).catch((error: unknown) => {
+      // A client that disconnects while it sends its body is not an error of the gateway.
+      if (error !== request.errored) this.#requests.onError(error)
+      response.destroy()
+    })
   }
 
   #runNext(): void {

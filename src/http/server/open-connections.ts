@@ -4,14 +4,11 @@ import { type HttpLimits } from '../../limits.ts'
 import { connectionLimits } from '../../limits/connections.ts'
 import { liveLimits } from '../../limits/live.ts'
 import type { BoundedRequest } from './bounded-request.ts'
-import { Connection, createPipelineCapacity, type PipelineCapacity } from './connection.ts'
+import { Connection, createPipelineCapacity, type PipelineCapacity, type RequestListener } from './connection.ts'
 import { type ConnectionCounter, connectionsWithin, createConnectionCounter } from './connection-counter.ts'
 import { ReadPacing } from './pacing/read-pacing.ts'
 
-export interface ConnectionOptions {
-  readonly listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void>
-  /** Called with an error that a listener threw; its connection is closed. */
-  readonly onError: (error: unknown) => void
+export interface ConnectionOptions extends RequestListener {
   readonly limits: HttpLimits
   /** File descriptors reserved for other connections of the process, in addition to the reserve for files. */
   readonly descriptorsElsewhere?: number
@@ -25,8 +22,7 @@ export interface ConnectionOptions {
 
 /** The open connections of one server: counts them, has them read in turn, and passes their requests to the listener. */
 export class OpenConnections {
-  readonly #listener: ConnectionOptions['listener']
-  readonly #onError: ConnectionOptions['onError']
+  readonly #requests: RequestListener
   readonly #limits: HttpLimits
   readonly #counter: ConnectionCounter
   readonly #capacity: PipelineCapacity
@@ -38,8 +34,7 @@ export class OpenConnections {
 
   constructor(options: ConnectionOptions) {
     const { limits, descriptorsElsewhere = 0, isBehindProxies = false } = options
-    this.#listener = options.listener
-    this.#onError = options.onError
+    this.#requests = options
     this.#limits = limits
     this.#counter = createConnectionCounter({
       maxConnections: connectionsWithin(limits.connections, descriptorsElsewhere),
@@ -64,7 +59,7 @@ export class OpenConnections {
     this.#open.add(socket)
     this.#pacing.add(socket, () => {
       attachParser()
-      const connection = new Connection(socket, this.#limits, this.#capacity, admitted, this.#startRequest)
+      const connection = new Connection(socket, this.#limits, this.#capacity, admitted, this.#requests)
       connection.isClosing = this.#isClosing
       this.#parsed.set(socket, connection)
     })
@@ -77,6 +72,7 @@ export class OpenConnections {
 
   /** Passes a request to its connection, which starts it in its turn. */
   readonly onRequest = (request: BoundedRequest, response: ServerResponse<BoundedRequest>): void => {
+    request.readTarget()
     request.pacing = this.#pacing
     this.#pacing.onRead(request.socket)
     this.#parsed.get(request.socket)?.add(response)
@@ -112,18 +108,5 @@ export class OpenConnections {
 
   #running(): ServerResponse[] {
     return [...this.#parsed.values()].flatMap(({ running }) => running)
-  }
-
-  /** Passes a request to the listener, when its connection starts it. */
-  readonly #startRequest = (response: ServerResponse<BoundedRequest>): void => {
-    const request = response.req
-    // After an upgrade request that is not performed, Node does not enforce the header size limit on the same
-    // connection.
-    if (this.#isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
-    this.#listener(request, response).catch((error: unknown) => {
-      // A client that disconnects while it sends its body is not an error of the gateway.
-      if (error !== request.errored) this.#onError(error)
-      response.destroy()
-    })
   }
 }

@@ -32,7 +32,9 @@ export function pooledSnapshots({ short, long }: ReadPools): Snapshots {
     async snapshot(work, signal, isLong = false) {
       const pool = isLong ? long : short
       const first = await tryOnce(pool, work, signal)
-      return (first.isInConflict ? await tryOnce(pool, work, signal) : first).result()
+      const { outcome } = first.isInConflict ? await tryOnce(pool, work, signal) : first
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
     },
   }
 
@@ -40,7 +42,7 @@ export function pooledSnapshots({ short, long }: ReadPools): Snapshots {
     pool: pg.Pool,
     work: (reader: VersionedReader) => Promise<Result>,
     signal: Cancellation | undefined,
-  ): Promise<{ readonly isInConflict: boolean; readonly result: () => Result }> {
+  ): Promise<{ readonly isInConflict: boolean; readonly outcome: PromiseSettledResult<Result> }> {
     throwIfCancelled(signal)
     const connecting = pool.connect()
     let closed: Error | undefined
@@ -64,13 +66,8 @@ export function pooledSnapshots({ short, long }: ReadPools): Snapshots {
       }
     })
     try {
-      const result = await untilCancelled(work(reads), signal)
-      return { isInConflict: reads.isInConflict, result: () => result }
-    } catch (error) {
-      const fail = (): never => {
-        throw error
-      }
-      return { isInConflict: reads.isInConflict, result: fail }
+      const [outcome] = await Promise.allSettled([untilCancelled(work(reads), signal)])
+      return { isInConflict: reads.isInConflict, outcome }
     } finally {
       reads.end()
       // The response does not wait for the end of its transaction.

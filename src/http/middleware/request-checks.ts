@@ -10,10 +10,10 @@ import type { Unread } from '../server/request-body.ts'
 import { overloaded, refuse } from '../refuse.ts'
 
 /** Returns the stage that refuses requests whose target or headers exceed a limit, or whose Host is missing or invalid. */
-export function requestSize(limits: HttpLimits): Middleware {
+export function requestChecks(limits: HttpLimits): Middleware {
   return (next) => (exchange) => {
-    const problem = requestProblem(exchange.request, limits)
-    return problem === undefined ? next(exchange) : refuse(exchange.request, problem)
+    const refusal = requestRefusal(exchange.request, limits)
+    return refusal === undefined ? next(exchange) : refuse(exchange.request, refusal)
   }
 }
 
@@ -29,7 +29,7 @@ export function requestBody(limits: HttpLimits): PathStages {
 }
 
 /** Returns the refusal of a request whose target or headers exceed a limit, or whose Host is missing or invalid. */
-export function requestProblem(request: IncomingRequest, limits: HttpLimits): TextResponse | undefined {
+export function requestRefusal(request: IncomingRequest, limits: HttpLimits): TextResponse | undefined {
   const { target, rawHeaders, httpVersion, remoteAddress } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > limits.targetBytes) {
@@ -48,14 +48,14 @@ export function requestProblem(request: IncomingRequest, limits: HttpLimits): Te
     return closing('The only transfer encoding is chunked, in HTTP/1.1.')
   }
   // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
-  let hosts = 0
+  let hostHeaders = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+    if (name?.length === 4 && name.toLowerCase() === 'host') hostHeaders++
   }
-  if (hosts > 1) return closing('There is more than one header Host.')
+  if (hostHeaders > 1) return closing('There is more than one header Host.')
   // A request of the Fetch API has no remote address, and its host is in its URL.
-  if (hosts === 0 && httpVersion === '1.1' && remoteAddress !== null) return closing('There is no header Host.')
+  if (hostHeaders === 0 && httpVersion === '1.1' && remoteAddress !== null) return closing('There is no header Host.')
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
 
@@ -72,15 +72,15 @@ function closing(detail: string): TextResponse {
 const longestHost = 253 + ':65535'.length
 
 /** Cache of validated Host headers: a gateway has few names. */
-const hosts = new LRUCache<string, boolean>({ max: 100 })
+const checkedHosts = new LRUCache<string, boolean>({ max: 100 })
 
 /** Returns whether a Host header is a name or an address, with or without a port; RFC 9112 allows an empty one. */
 function isHost(host: string): boolean {
-  const known = hosts.get(host)
+  const known = checkedHosts.get(host)
   if (known !== undefined) return known
   if (host.length > longestHost) return false
   const is = host === '' || (/^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`))
-  hosts.set(host, is)
+  checkedHosts.set(host, is)
   return is
 }
 
