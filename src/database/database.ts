@@ -24,24 +24,26 @@ export interface Statement {
  */
 export type ReadDependency = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
 
-/** How concurrent reads by the same statement are combined or split. */
+/** How concurrent reads by the same statement become one. */
 export type Batching =
   /** Reads with equal values are sent once, and each request gets all rows. */
-  | { readonly kind: 'deduplicated'; readonly maxKeys?: never }
+  | { readonly kind: 'deduplicated' }
   /**
    * Reads whose values differ only in their keys, the first value, are sent as one statement.
-   * `keyProperty` is the property of a decoded row that holds its key. `maxKeys`, 100 by default, limits the keys of
-   * merged reads; one read may have more, which an embedded database runs in chunks of this size, if one is given.
+   * `keyProperty` is the property of a decoded row that holds its key.
    */
-  | { readonly kind: 'keyed'; readonly keyProperty: string; readonly maxKeys?: number }
-  /** A read of long series is not shared. An embedded database runs it in chunks of at most `maxKeys` keys, its first value. */
-  | { readonly kind: 'chunked'; readonly maxKeys: number }
+  | { readonly kind: 'keyed'; readonly keyProperty: string }
 
 /** A statement that reads the read model for a response. */
 export interface Read extends Statement {
   readonly dependsOn: ReadDependency
   /** Without it, each read is a separate statement. */
   readonly batching?: Batching
+  /**
+   * Maximum number of keys of one statement: concurrent reads are merged up to it, 100 without it. A single read may have
+   * more, which an embedded database runs in chunks of this size, if one is given.
+   */
+  readonly maxKeys?: number
   /**
    * Whether it takes several times as long as most reads. Few long reads run concurrently, so that short ones find a
    * connection; an embedded database alternates long and short reads.

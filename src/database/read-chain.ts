@@ -72,7 +72,7 @@ export function chunkReads(next: StatementReader): StatementReader {
   return {
     async read<Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) {
       const [keys, ...rest] = values
-      const size = read.dependsOn === 'named vaults' ? read.batching?.maxKeys : undefined
+      const size = read.dependsOn === 'named vaults' ? read.maxKeys : undefined
       if (size === undefined || !Array.isArray(keys) || keys.length <= size) return next.read<Row>(read, values, signal)
       const chunks: Versioned<Row>[] = []
       for (let at = 0; at < keys.length; at += size) {

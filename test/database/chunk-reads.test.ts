@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { chunkReads } from '../../src/database/read-chain.ts'
-import type { Batching, Read, ReadDependency, Value, Versioned } from '../../src/database/database.ts'
+import type { Read, ReadDependency, Value, Versioned } from '../../src/database/database.ts'
 
 const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)
-const chunked: Batching = { kind: 'chunked', maxKeys: 4 }
+type KeysOfRead = Pick<Read, 'batching' | 'maxKeys'>
+const chunked: KeysOfRead = { maxKeys: 4 }
+const keyed: KeysOfRead = { batching: { kind: 'keyed', keyProperty: 'key' } }
 
 interface Sent {
   readonly chunks: unknown[]
@@ -13,7 +15,7 @@ interface Sent {
 
 /** Runs a read, and returns the chunks that were sent; `versions` are those of the chunks. */
 async function send(
-  batching: Batching | null,
+  options: KeysOfRead,
   first: Value = keys,
   { dependsOn = 'named vaults', versions = [] }: { dependsOn?: ReadDependency; versions?: string[] } = {},
 ): Promise<Sent> {
@@ -23,7 +25,7 @@ async function send(
     const rows = (Array.isArray(values[0]) ? values[0] : ['all']).map((key) => ({ key }) as Row)
     return Promise.resolve({ rows, version: versions.shift() ?? '1.a' })
   }
-  const whole: Read = { name: 'read', text: '', dependsOn, ...(batching && { batching }) }
+  const whole: Read = { name: 'read', text: '', dependsOn, ...options }
   return { ...(await chunkReads({ read }).read(whole, [first, 7])), chunks }
 }
 
@@ -44,15 +46,15 @@ describe('a read of many vaults', () => {
   })
 
   test('is split into batches of its size where it is keyed', async () => {
-    expect((await send({ kind: 'keyed', keyProperty: 'key', maxKeys: 8 })).chunks).toHaveLength(2)
+    expect((await send({ ...keyed, maxKeys: 8 })).chunks).toHaveLength(2)
   })
 
-  test.each<[string, Batching | null, Value, ReadDependency]>([
-    ['it is keyed with the default size', { kind: 'keyed', keyProperty: 'key' }, keys, 'named vaults'],
+  test.each<[string, KeysOfRead, Value, ReadDependency]>([
+    ['it is keyed with the default size', keyed, keys, 'named vaults'],
     ['it has few keys', chunked, keys.slice(0, 4), 'named vaults'],
     ['it is about all vaults', chunked, keys, 'all vaults'],
-    ['it has no keys', null, 'one', 'universe'],
-  ])('is sent whole where %s', async (_, batching, first, dependsOn) => {
-    expect((await send(batching, first, { dependsOn })).chunks).toEqual([[first, 7]])
+    ['it has no keys', {}, 'one', 'universe'],
+  ])('is sent whole where %s', async (_, options, first, dependsOn) => {
+    expect((await send(options, first, { dependsOn })).chunks).toEqual([[first, 7]])
   })
 })

@@ -13,9 +13,6 @@ export interface PipeliningReader extends StatementReader {
   readonly pipelined?: () => StatementReader
 }
 
-/** The kinds of batching by which one statement serves several requests. */
-type SharedBatching = Extract<Batching, { kind: 'deduplicated' | 'keyed' }>
-
 /**
  * Combines concurrent reads of one kind into one statement. While three batches run, new requests wait for the next, so
  * that batches grow with the load. A request never joins a statement that has started, so its rows are never older than
@@ -28,7 +25,7 @@ export function batchReads(next: PipeliningReader): StatementReader {
   return {
     read<Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) {
       const { batching } = read
-      if (batching === undefined || batching.kind === 'chunked') return next.read<Row>(read, values, signal)
+      if (batching === undefined) return next.read<Row>(read, values, signal)
       const isKeyed = batching.kind === 'keyed'
       const [keys, rest] = isKeyed ? [values[0] as readonly string[], values.slice(1)] : [[], values]
       const name = rest.length === 0 ? read.name : `${read.name} ${JSON.stringify(rest)}`
@@ -101,7 +98,7 @@ class BatchQueue {
   constructor(
     readonly reader: StatementReader,
     readonly statement: AnyStatement,
-    readonly batching: SharedBatching,
+    readonly batching: Batching,
     readonly rest: readonly Value[],
     readonly name: string,
     /** The queues in use, by name: an idle queue removes itself. */
@@ -134,7 +131,7 @@ class BatchQueue {
 
   /** Removes the first requests that are not cancelled and together have at most `maxKeys` keys, but at least one. */
   #takeBatch(): BatchedRequest[] {
-    const maxKeys = this.batching.maxKeys ?? defaultMaxKeys
+    const maxKeys = this.statement.maxKeys ?? defaultMaxKeys
     const keys = new Set<string>()
     const all = this.#waiting
     const batch: BatchedRequest[] = []

@@ -56,7 +56,7 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
     if (name !== '') prepared.add(name)
     return description
   }
-  const run = (statement: Statement, values: readonly Value[], name: string): Promise<unknown[]> =>
+  const execute = (statement: Statement, values: readonly Value[], name: string): Promise<unknown[]> =>
     pglite.runExclusive(async () => {
       if (isClosed) throw new Error('PGlite is closed')
       if (name !== '' && performance.now() - plannedAt > planMilliseconds) {
@@ -75,7 +75,7 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
     })
   return {
     run: <Row>(statement: Statement, values: readonly Value[]) =>
-      run(statement, values, statement.prepare === 'once' ? statement.name : '') as Promise<Row[]>,
+      execute(statement, values, statement.prepare === 'once' ? statement.name : '') as Promise<Row[]>,
     copy: ({ text }, rows) =>
       pglite.runExclusive(() => {
         if (isClosed) throw new Error('PGlite is closed')
@@ -84,9 +84,9 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
         const copied = [serialize.query(text), serialize.copyData(data), serialize.copyDone()]
         return pglite.execProtocolStream(Buffer.concat(copied), { syncToFs: false })
       }),
-    readInTransaction: (read, values) => run(read, values, read.name),
+    readInTransaction: (read, values) => execute(read, values, read.name),
     readOutsideTransaction: async <Row>(read: Statement, values: readonly Value[]) =>
-      decodeRows<Row>(read, await pglite._runExclusiveTransaction(() => run(read, values, read.name))),
+      decodeRows<Row>(read, await pglite._runExclusiveTransaction(() => execute(read, values, read.name))),
     close: () => {
       isClosed = true
     },

@@ -121,7 +121,7 @@ const maxVaultsInChunk = 4
 const inputOf = (pages: CurvePages): Read => ({
   name: pages.name,
   dependsOn: 'named vaults',
-  batching: { kind: 'chunked', maxKeys: maxVaultsInChunk },
+  maxKeys: maxVaultsInChunk,
   isLong: true,
   text: `
     with series as materialized (

@@ -109,7 +109,8 @@ function pageStatement(name: string, rows: string): Read {
   return {
     name,
     dependsOn: 'named vaults',
-    batching: { kind: 'keyed', keyProperty: 'vaultAddress', maxKeys: maxLedgers },
+    batching: { kind: 'keyed', keyProperty: 'vaultAddress' },
+    maxKeys: maxLedgers,
     text: `select list.vault as key, page.encoded, ${dataVersion} from ${namedVaults} ${bounds}
       cross join lateral (select ${aggregate} as encoded from (${rows}) found) page`,
     decode,

@@ -28,7 +28,7 @@ const chunked: Read = {
   name: 'chunked',
   text: '',
   dependsOn: 'named vaults',
-  batching: { kind: 'chunked', maxKeys: 4 },
+  maxKeys: 4,
 }
 const unbatched: Read = { name: 'unbatched', text: '', dependsOn: 'all vaults' }
 

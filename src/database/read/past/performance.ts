@@ -40,7 +40,8 @@ const seriesOfChunk = 1
 const daysOfVaults: Read = {
   name: 'days_of_vaults',
   dependsOn: 'named vaults',
-  batching: { kind: 'keyed', keyProperty: 'key', maxKeys: seriesOfChunk },
+  batching: { kind: 'keyed', keyProperty: 'key' },
+  maxKeys: seriesOfChunk,
   isLong: true,
   text: `select address as key, updated_at::float8 as "newestTs", found.days, ${dataVersion}
     from ${namedVaults}
@@ -58,7 +59,8 @@ const daysOfVaults: Read = {
 const daysOfStrategies: Read = {
   name: 'days_of_strategies',
   dependsOn: 'catalogue',
-  batching: { kind: 'keyed', keyProperty: 'key', maxKeys: maxSeries },
+  batching: { kind: 'keyed', keyProperty: 'key' },
+  maxKeys: maxSeries,
   isLong: true,
   text: `select strategy.id as key, (coalesce(figures_day, -1) + 1) * 86400::float8 as "newestTs", found.days, ${dataVersion}
     from strategy cross join lateral (

@@ -89,7 +89,8 @@ function pageStatement(name: string, { path, scope, orderBy, direction }: PageKi
   return {
     name,
     dependsOn: 'all vaults',
-    batching: { kind: 'keyed', keyProperty: 'list', maxKeys: maxLists },
+    batching: { kind: 'keyed', keyProperty: 'list' },
+    maxKeys: maxLists,
     isLong: isFiltered,
     text: `${select} from ${namedLists}
       cross join lateral (select ${columnsOf[path]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) requested
