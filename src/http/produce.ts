@@ -10,7 +10,10 @@ import type { TextResponse } from '../rest/text-response.ts'
 import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import type { OnDisconnect } from './cache/productions.ts'
-import type { Exchange } from './middleware.ts'
+import { cacheKey } from './cache/cache-key.ts'
+import type { DataVersions } from './cache/data-versions.ts'
+import type { ResponseCache } from './cache/response-cache.ts'
+import type { Exchange, Handler } from './middleware.ts'
 import { deadlineExceeded, overloaded, formatProblem, refuse } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
@@ -74,6 +77,27 @@ export function createProduce(
     // A response without reads is a refusal, or introspection: it would only evict other responses.
     const origin = { tags, version, isCacheable: recorded.isCacheable && tags.size > 0 }
     return new EncodedResponse(edgePolicy?.(request, text, origin) ?? text, origin)
+  }
+}
+
+/** The parts that serve responses from the cache, or produce them. */
+interface CachedOptions {
+  readonly cache: ResponseCache
+  readonly versions: DataVersions
+  readonly produce: Produce
+  readonly respond: Respond
+}
+
+/**
+ * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production, unless
+ * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
+ */
+export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
+  return (exchange) => {
+    exchange.stateAtStart = versions.currentState()
+    const { sender, onDisconnect } = exchange
+    if (!cache.isEnabled) return produce(exchange, onDisconnect, respond)
+    return cache.answer(cacheKey(exchange), sender, onDisconnect, (onAllLeft) => produce(exchange, onAllLeft, respond))
   }
 }
 

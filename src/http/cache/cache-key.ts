@@ -1,36 +1,7 @@
 import { responseKey } from '../../rest/handler.ts'
 import { graphqlPath } from '../graphql/path.ts'
-import type { Exchange, Handler } from '../middleware.ts'
+import type { Exchange } from '../middleware.ts'
 import { prefersCsv } from '../middleware/content-negotiation.ts'
-import type { Produce, Respond } from '../produce.ts'
-import type { DataVersions } from './data-versions.ts'
-import type { ResponseCache } from './response-cache.ts'
-
-/** The parts that serve responses from the cache, or produce them. */
-interface CachedOptions {
-  readonly cache: ResponseCache
-  readonly versions: DataVersions
-  readonly produce: Produce
-  readonly respond: Respond
-}
-
-/**
- * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production, unless
- * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
- */
-export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
-  if (!cache.isEnabled) {
-    return (exchange) => {
-      exchange.stateAtStart = versions.currentState()
-      return produce(exchange, exchange.onDisconnect, respond)
-    }
-  }
-  return (exchange) => {
-    exchange.stateAtStart = versions.currentState()
-    const { sender, onDisconnect } = exchange
-    return cache.answer(cacheKey(exchange), sender, onDisconnect, (onAllLeft) => produce(exchange, onAllLeft, respond))
-  }
-}
 
 /** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
 const maxBytes = 20_000
@@ -39,7 +10,7 @@ const maxBytes = 20_000
 const persistedName = 'persistedQuery'
 
 /** Returns a key that is equal for requests with the same response; null if the response is not cached. */
-function cacheKey({ request, body }: Exchange): string | null {
+export function cacheKey({ request, body }: Exchange): string | null {
   const { method, path, target } = request
   if (path !== graphqlPath) {
     const key = method === 'GET' || method === 'HEAD' ? responseKey(request) : null
