@@ -106,7 +106,7 @@ test('a range of logs whose answer is too long is narrowed at once', async () =>
     return Promise.resolve({ result: numbers.map((blockNumber) => ({ ...log, blockNumber, logIndex: blockNumber })) })
   })
   const report = vi.fn()
-  const rpc = rpcOf(proxy.url, report)
+  const rpc = rpcOf([proxy.url], report)
   // Of the newest blocks logs are not read in ranges.
   rpc.newest.note({ number: 1_000 })
   const found = await readHistory(rpc, [{}], 1, 200, new RangeWidth())
@@ -200,7 +200,7 @@ test('a paused node gets no request for its chain id until its pause is over', a
     if (rests) return Promise.resolve({ status: 503, body: 'no', headers: { 'retry-after': '60' } })
     return Promise.resolve({ result: '0x2' })
   })
-  const rpc = rpcOf(proxy.url)
+  const rpc = rpcOf([proxy.url])
   await expect(rpc.nodes[0]?.chainId()).rejects.toThrow()
   proxy.takeCounts()
   await rpc.checkChain()
@@ -213,6 +213,42 @@ test('a paused node gets no request for its chain id until its pause is over', a
   await proxy.close()
 })
 
+test('a node that does not answer in time is used after the others for a minute', async () => {
+  const silent = await startProxy('http://127.0.0.1:9', () => new Promise(() => undefined))
+  const other = await startProxy('http://127.0.0.1:9', ({ method }) =>
+    Promise.resolve({ result: method === 'eth_chainId' ? '0x1' : '0x1234' }),
+  )
+  const report = vi.fn()
+  const rpc = rpcOf([silent.url, other.url], report, shortLimits)
+  for (let request = 0; request < 8; request++) expect(await rpc.ask(call)).toBe('0x1234')
+  await rpc.checkChain()
+  expect(silent.takeCounts()).toEqual({ eth_chainId: 1 })
+  const { host: node } = new URL(silent.url)
+  const message = "A node doesn't answer in time: the others are used first"
+  expect(report.mock.calls).toEqual([['warn', message, { node }]])
+  const now = performance.now.bind(performance)
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + 60_000)
+  for (let request = 0; request < 8; request++) expect(await rpc.ask(call)).toBe('0x1234')
+  expect(silent.takeCounts()).toEqual({ eth_chainId: 1 })
+  expect(report).toHaveBeenCalledTimes(1)
+  await Promise.all([silent.close(), other.close()])
+})
+
+test('of a node that did not answer in time, the chain ID is verified again before its next use', async () => {
+  let chainId = '0x1'
+  let isSilent = false
+  const proxy = await startProxy('http://127.0.0.1:9', ({ method }) => {
+    if (isSilent) return new Promise(() => undefined)
+    return Promise.resolve({ result: method === 'eth_chainId' ? chainId : '0x1234' })
+  })
+  const rpc = rpcOf([proxy.url], vi.fn(), shortLimits)
+  expect(await rpc.ask(call)).toBe('0x1234')
+  isSilent = true
+  const next = rpc.ask((node) => call(node).finally(() => ((isSilent = false), (chainId = '0x2'))))
+  await expect(next).rejects.toThrow('is of chain 2')
+  await proxy.close()
+})
+
 const headerOf = (number: string): object => ({
   number,
   hash,
@@ -221,10 +257,13 @@ const headerOf = (number: string): object => ({
   logsBloom: `0x${'0'.repeat(512)}`,
 })
 
-function rpcOf(url: string, report = vi.fn()) {
+function rpcOf(urls: readonly string[], report = vi.fn(), within = limits) {
   const retry = { firstMilliseconds: 1, maxMilliseconds: 2 }
   return connectRpc(
-    { chainId: 1, rpc: [{ url, requestsPerSecond: 10_000 }] },
-    { report, signal: new AbortController().signal, retry, limits, givesUp: true, onLastingFault: () => undefined },
+    { chainId: 1, rpc: urls.map((url) => ({ url, requestsPerSecond: 10_000 })) },
+    {
+      ...{ report, signal: new AbortController().signal, retry, limits: within },
+      ...{ givesUp: true, onLastingFault: () => undefined },
+    },
   )
 }

@@ -1,13 +1,15 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
+import { BaseError } from 'viem'
 import type { ChainConfig } from '../config.ts'
-import { ChainError, Contradiction, NodeResting, WrongChain } from '../errors.ts'
+import { ChainError, Contradiction, NodeResting, RequestFailed, WrongChain } from '../errors.ts'
 import {
   defaultFaultTimes,
   type FailingRequest,
   type FaultTimes,
   FaultWatch,
   type FaultWatchOptions,
+  type Report,
 } from './fault-watch.ts'
 import type { Header } from './block.ts'
 import { NewestBlocks } from './newest/newest-blocks.ts'
@@ -25,6 +27,9 @@ const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds:
 /** Number of consecutive checks after which a replaced block counts as reorganised: a node may be out of sync. */
 const replacedConfirmations = 5
 
+/** Time for which a node that did not answer in time is used after the others: each attempt takes the whole time limit. */
+const silentMilliseconds = 60_000
+
 /** A block, identified by its hash too, because a reorganisation replaces blocks of the same number. */
 export type BlockId = Pick<Header, 'number' | 'hash'>
 
@@ -34,7 +39,8 @@ export interface Rpc {
   readonly newest: NewestBlocks
   readonly faultTimes: FaultTimes
   /**
-   * Verifies the chain ID of all nodes again: the node behind a URL may change. Nodes that do not answer are skipped.
+   * Verifies the chain ID of all nodes again: the node behind a URL may change. Nodes that do not answer are skipped; those
+   * that did not answer in time are verified before their next use.
    * @throws {WrongChain} when a node serves another chain
    */
   checkChain(): Promise<void>
@@ -68,6 +74,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
   const nodes = rpc.map((node) => connectNode(node, limits))
   const faults = new FaultWatch({ ...options, times })
+  const silent = new SilentNodes(nodes, { ...options, times })
   const checked = new Set<Node>()
   // No limit on listeners: each pending request adds one.
   setMaxListeners(0, signal)
@@ -82,7 +89,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     checked.add(node)
   }
   const checkChain = async (): Promise<void> => {
-    const ready = nodes.filter((node) => node.restMilliseconds() === 0)
+    const ready = nodes.filter((node) => node.restMilliseconds() === 0 && !silent.has(node))
     const answers = await unlessAborted(Promise.allSettled(ready.map((node) => node.chainId())), signal)
     answers.forEach((answer, index) => {
       const found = answer.status === 'fulfilled' ? answer.value : chainId
@@ -98,9 +105,12 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   ): Promise<Value> => {
     const first = after === undefined ? started++ : nodes.indexOf(after) + 1
     let replaced = 0
+    let order: readonly Node[] = []
     for (let failures = 0; ; failures++) {
       signal.throwIfAborted()
-      const node = nodes[(first + failures) % nodes.length] as Node
+      const turn = failures % nodes.length
+      if (turn === 0) order = silent.inOrder(first)
+      const node = order[turn] as Node
       try {
         const rest = node.restMilliseconds()
         if (rest > 0) throw new NodeResting(rest)
@@ -110,10 +120,12 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
         )
       } catch (error) {
         if (error instanceof ChainError || error instanceof Contradiction || signal.aborted) throw error
+        // Another node may answer at its URL when it does so again.
+        if (silent.add(node, error)) checked.delete(node)
         request.failed(node, error)
       }
       // Try the next node immediately; pause after a full round.
-      if ((failures + 1) % nodes.length > 0) continue
+      if (turn + 1 < nodes.length) continue
       const round = Math.floor(failures / nodes.length)
       const rest = Math.min(...nodes.map((one) => one.restMilliseconds()))
       const pause = request.roundFailed(Math.max(rest, Math.min(firstMilliseconds * 2 ** round, maxMilliseconds)))
@@ -152,6 +164,41 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       let last: Node | undefined
       return (work) => ask((node) => work((last = node)), block, last)
     },
+  }
+}
+
+/** Knows which nodes did not answer in time: others are used before them for a while. */
+class SilentNodes {
+  readonly #until = new Map<Node, number>()
+
+  constructor(
+    readonly nodes: readonly Node[],
+    readonly options: { readonly report: Report; readonly times: FaultTimes },
+  ) {}
+
+  has(node: Node): boolean {
+    return (this.#until.get(node) ?? 0) > performance.now()
+  }
+
+  /** Returns all nodes in turn from one on, and the silent ones last. */
+  inOrder(first: number): Node[] {
+    const turns = this.nodes.map((_, index) => this.nodes[(first + index) % this.nodes.length] as Node)
+    return turns.sort((a, b) => Number(this.has(a)) - Number(this.has(b)))
+  }
+
+  /** Notes a node that has failed; returns whether it did not answer in time, or accept a connection. */
+  add(node: Node, error: unknown): boolean {
+    const cause = error instanceof RequestFailed ? error.cause : error
+    const isLate = (one: unknown): boolean => one instanceof Error && one.name.endsWith('TimeoutError')
+    if (!(cause instanceof BaseError) || cause.walk(isLate) === null) return false
+    const { report, times } = this.options
+    const now = performance.now()
+    const isKnown = now - (this.#until.get(node) ?? -Infinity) < times.repeatedAfter
+    if (!isKnown && this.nodes.length > 1) {
+      report('warn', "A node doesn't answer in time: the others are used first", { node: node.name })
+    }
+    this.#until.set(node, now + silentMilliseconds)
+    return true
   }
 }
 
