@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { BaseError } from 'viem'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
 import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
@@ -57,12 +58,14 @@ export async function* readStage(
       const isAtEnd = yield* readOn(options, progress, onFault, read)
       if (isAtEnd) return
     } catch (error) {
-      if (!(error instanceof Contradiction) && !isOfVault(error)) throw error
+      // An error of viem's decoder: one node may have garbled a log of a venue.
+      const isUndecodable = error instanceof BaseError
+      if (!isUndecodable && !(error instanceof Contradiction) && !isOfVault(error)) throw error
       if (++progress.rereads > (error instanceof Contradiction ? maxRereads : emptyConfirmations - 1)) {
         await leaveOutFailing(options, progress, error, onFault)
         continue
       }
-      options.report('warn', 'The chain is read again', { reason: error.message })
+      options.report('warn', 'The chain is read again', { reason: isUndecodable ? error.shortMessage : error.message })
       options.rpc.newest.forgetAll()
       await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
     }
@@ -111,13 +114,15 @@ function isOfVault(error: unknown): error is ContractMismatch | SeveralMismatche
  * Leaves out the vaults whose logs and contracts still disagree after retries, or whose contracts do not answer, from
  * the last yielded second on.
  * @throws {LogsIncomplete} when a contradiction does not concern a single vault
+ * @throws {BaseError} the error itself, where it is of viem's decoder
  */
 async function leaveOutFailing(
   { rpc }: ReaderOptions,
   progress: StageProgress,
-  error: Contradiction | ContractMismatch | SeveralMismatches,
+  error: Contradiction | ContractMismatch | SeveralMismatches | BaseError,
   onFault: OnFault,
 ): Promise<void> {
+  if (error instanceof BaseError) throw error
   const errors = error instanceof SeveralMismatches ? error.mismatches : [error]
   const failing = errors.map((one): { vault: VaultConfig; fault: VaultFault } => {
     const fault = one instanceof ContractMismatch ? one : new LogsIncomplete(one.message)
