@@ -1,6 +1,6 @@
 import type { Address } from '../domain/address.ts'
 import type { ChainConfig } from './config.ts'
-import { BadChainConfig, Contradiction } from './errors.ts'
+import { BadChainConfig, ContractMismatch, Contradiction } from './errors.ts'
 import type { BlockFactsOptions, PriceConsequence } from './facts/block-values.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { Acquisitions } from './valuation/acquisitions.ts'
@@ -84,7 +84,7 @@ async function connectAtNewest(
   const missing = await Promise.all(
     [config.multicall, ...managers].map(async (address, index) => {
       const isThere = await contractExists(rpc, address, block)
-      const key = ['multicall', 'positionManager'][index] ?? 'otherPositionManagers'
+      const key = index === 0 ? 'multicall' : managerKey(index - 1)
       return isThere ? [] : [`${key} ${address} has no code at block ${block.number}`]
     }),
   )
@@ -101,20 +101,31 @@ async function connectAtNewest(
   await kinds.resolve(state)
   const pools = new Pools()
   const nfts = await Promise.all(
-    managers.map(async (address, index): Promise<Venue> => {
+    managers.map(async (address, index): Promise<Venue | string> => {
       const contract = { address, prefix: index === 0 ? '' : `${address}:` }
       const poolManager = await readPoolManager(state, address)
       if (poolManager !== null) return v4Positions({ ...contract, poolManager })
-      return nftPositions({ ...contract, pools, isSlipstream: await readIsSlipstream(state, address) })
+      try {
+        return nftPositions({ ...contract, pools, isSlipstream: await readIsSlipstream(state, address) })
+      } catch (error) {
+        if (!(error instanceof ContractMismatch)) throw error
+        return `${managerKey(index)} ${address} is no position manager: it ${error.problem}`
+      }
     }),
   )
+  const wrong = nfts.filter((nft) => typeof nft === 'string')
+  if (wrong.length > 0) throw new BadChainConfig(file, wrong)
   const venues = new Venues([
-    ...nfts,
+    ...nfts.filter((nft) => typeof nft !== 'string'),
     poolPositions({ pools: () => kinds.pools, known: pools, vaultOf: (account) => kinds.vaultOf(account) }),
   ])
   const acquisitions = new Acquisitions({ venues, kinds, tokens })
   const connected = { rpc, impatientRpc, multicall, venues, kinds, tokens, acquisitions }
   return { ...connected, onPriceMissing: reportSeldom(report), config, report, signal, once }
+}
+
+function managerKey(index: number): string {
+  return index === 0 ? 'positionManager' : 'otherPositionManagers'
 }
 
 const consequences: Readonly<Record<PriceConsequence, string>> = {

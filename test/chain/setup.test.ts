@@ -55,6 +55,14 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     ])
   })
 
+  test('is refused where its position managers are other contracts, with all of them', async () => {
+    const [manager, other] = [protocol.usdc.address, protocol.factory]
+    expect(await problemsOf({ positionManager: manager, otherPositionManagers: [protocol.manager, other] })).toEqual([
+      `positionManager ${manager} is no position manager: it doesn't answer factory()`,
+      `otherPositionManagers ${other} is no position manager: it doesn't answer factory()`,
+    ])
+  })
+
   test('is refused where tokens or pools are none, with all of them', async () => {
     const { ethPool, btcPool, wbtc, weth } = protocol
     const change = (token: TokenJson): TokenJson => {
