@@ -10,7 +10,7 @@ import { empty, emptyDatabase } from '../support/database.ts'
 import { withTransactionHook } from '../support/transaction-hook.ts'
 import { feedText } from '../support/feeds.ts'
 import { eventually } from '../support/followed-run.ts'
-import { feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
+import { feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -34,7 +34,14 @@ test.each([
   },
   { what: 'late lines of a vault that has facts in both files', ...ofVault, kept: 2 },
   { what: 'facts of the next file, which are older than late lines that are lost with them,', ...ofVault, kept: 1 },
-])('$what are applied again, though the position in the next one is there', async ({ first, second, late, kept }) => {
+  {
+    what: 'all facts of the next file',
+    first: [strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'one'), mark(vaultB, midnight + 10, '100')],
+    second: [mark(vaultB, midnight + 20, '101')],
+    late: mark(vaultA, midnight + 30, '102'),
+    kept: 0,
+  },
+])('$what are applied again, though $kept of its lines are there', async ({ first, second, late, kept }) => {
   const feed = path.join(await mkdtemp(path.join(folder, 'feed-')), 'feed.ndjson')
   const real = await emptyDatabase()
   const { database, beforeNext } = withTransactionHook(real)
@@ -76,5 +83,5 @@ test.each([
   await eventually(async () => expect(await factCount()).toBe(facts + 1))
   stopping.abort()
   expect((await following).rejected).toEqual({})
-  expect(reopened).toEqual([kept])
+  expect(reopened).toEqual([kept === 0 ? first.length : kept])
 })

@@ -183,6 +183,7 @@ async function reopened(
   readFrom: ReopenFrom,
 ): Promise<ByteSource> {
   const { name, handle, earlier, detours, signal, watcher } = file
+  detours.forgetHandled()
   const from = await startOf(handle, position, signal)
   const back = earlier && { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
   if (from.holdsApplied && position !== null) {

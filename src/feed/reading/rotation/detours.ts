@@ -30,7 +30,9 @@ export class Detours {
   #begunMilliseconds: number | null = null
   #nextMilliseconds = 0
   readonly #hadLast = new WeakSet<FileHandle>()
-  readonly #left = new WeakMap<FileHandle, { readonly position: FeedPosition; readonly before: BeforeDetours }>()
+  readonly #before = new WeakMap<FileHandle, BeforeDetours>()
+  /** How far files were read before they were left. */
+  #handled = new WeakMap<FileHandle, FeedPosition>()
 
   /** Tells whether a file may be left for the one before it. */
   mayBegin(): boolean {
@@ -51,8 +53,8 @@ export class Detours {
    */
   begin(file: FileHandle, prefix: PrefixDigest, before: BeforeDetours): void {
     this.#begunMilliseconds = performance.now()
-    const position = { line: 0, byte: prefix.bytes, fingerprint: prefix.fingerprint() }
-    this.#left.set(file, { position, before: this.#left.get(file)?.before ?? before })
+    this.#handled.set(file, { line: 0, byte: prefix.bytes, fingerprint: prefix.fingerprint() })
+    if (!this.#before.has(file)) this.#before.set(file, before)
   }
 
   /**
@@ -60,7 +62,7 @@ export class Detours {
    * @param stored position of the feed in the database
    */
   async afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): Promise<FileStart> {
-    const left = this.#left.get(file)?.position ?? null
+    const left = this.#handled.get(file) ?? null
     if (left === null || start.start.byte > 0 || !(await containsPosition(file, left))) return start
     return { ...start, handledPart: await handledPartUpTo(file, left.byte, stored) }
   }
@@ -70,11 +72,16 @@ export class Detours {
    * @returns the state before the first of them, in which these lines are late again; undefined where there were none
    */
   undo(file: FileHandle): BeforeDetours | undefined {
-    const before = this.#left.get(file)?.before
-    this.#left.delete(file)
+    const before = this.#before.get(file)
+    this.#before.delete(file)
     this.#hadLast.delete(file)
     this.#nextMilliseconds = 0
     return before
+  }
+
+  /** Forgets how far files were read before they were left: a failover may have lost their facts, which were not set aside. */
+  forgetHandled(): void {
+    this.#handled = new WeakMap()
   }
 
   /** Ends the detour, if there is one: the file that was left has been read to its end again. */
