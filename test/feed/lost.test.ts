@@ -300,3 +300,19 @@ test('a lost commit is detected, though the batches around it have one position'
     expect(await database.prisma.equityPoint.count()).toBe(5)
   }
 })
+
+test('a file that copies of itself have replaced is read again from its beginning where all of it is lost', async () => {
+  const feed = path.join(folder, 'copied.ndjson')
+  const facts = [strategy('one'), strategy('two'), strategy('three'), strategy('four')]
+  const { real, beforeNext, reopened, batches, stop } = await followWithHook(feed, facts.slice(0, 1))
+  await eventually(() => expect(batches()).toBe(1))
+  for (const count of [2, 3, 4]) {
+    if (count === facts.length) beforeNext(() => empty(real))
+    await writeFile(`${feed}.new`, feedText(facts.slice(0, count)))
+    await rename(`${feed}.new`, feed)
+    if (count < facts.length) await eventually(async () => expect(await real.prisma.strategy.count()).toBe(count))
+  }
+  await eventually(() => expect(reopened).toEqual([undefined]))
+  await eventually(async () => expect(await real.prisma.strategy.count()).toBe(facts.length))
+  await stop()
+})

@@ -163,9 +163,11 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       await earlier?.handle.close()
       file.finished.add(await fileVersion(handle))
       const left = { handle, beganAfter, bytesRead: isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes }
-      const opened = { handle: successor, earlier: left, beganAfter: position, successors: others }
-      const start = await detours.afterDetour(successor, await startOf(successor, position, signal), position)
-      return followed({ ...file, ...opened }, start)
+      const begins = await startOf(successor, position, signal)
+      // A longer copy of the file begins where that began.
+      const opened = { handle: successor, earlier: left, ...(!begins.holdsApplied && { beganAfter: position }) }
+      const start = await detours.afterDetour(successor, begins, position)
+      return followed({ ...file, ...opened, successors: others }, start)
     },
     reopen: (position, readFrom) => reopened(file, growing.takeSuccessors(), position, readFrom),
     close: () => closeAll([handle, ...growing.takeSuccessors(), ...(earlier ? [earlier.handle] : [])]),
