@@ -39,6 +39,19 @@ test('a phase follows a long iteration that accepted a connection', () => {
   expect(phase.next(10, true, true)).toBe(true)
 })
 
+test('a phase follows shorter iterations in a row that each accepted a connection, and lasts as long as they took', () => {
+  const phase = new AcceptPhase(10)
+  const next = (hasAccepted: boolean): boolean => {
+    vi.advanceTimersByTime(8)
+    return phase.next(8, hasAccepted, false)
+  }
+  const phases = (...accepted: boolean[]): boolean[] => accepted.map(next)
+  expect(phases(true, true, true, true, false)).toEqual([false, false, false, false, false])
+  expect(phases(true, true, true, true, true)).toEqual([false, false, false, false, true])
+  expect(phases(true, true, true, true, true)).toEqual([true, true, true, true, false])
+  expect(phases(true, true, true, true, true)).toEqual([false, false, false, false, true])
+})
+
 test('a phase lasts until no connection arrives', () => {
   const phase = new AcceptPhase(10)
   expect([phase.next(1_000, true, true), phase.next(1, true, true), phase.next(1, false, true)]).toEqual([

@@ -41,13 +41,16 @@ const fewestTurns = 2
 /**
  * Decides when new connections are accepted, and those with input are not read. libuv accepts one connection in each
  * iteration of the event loop: beside many connections that are read for 25 ms each time, hundreds would wait in the
- * kernel's queue for seconds. Such a phase follows a long iteration, and lasts until no connection arrives, but no longer
- * than the iteration took: half of the time remains for reading, however many arrive.
+ * kernel's queue for seconds. Such a phase follows a long iteration, or several shorter ones in a row that each accepted a
+ * connection, since more of them probably wait. It lasts until no connection arrives, but no longer than these iterations
+ * took: half of the time remains for reading, however many arrive.
  */
 export class AcceptPhase {
   readonly #longMilliseconds: number
   /** When the phase is over; null outside of one. */
   #until: number | null = null
+  /** Milliseconds of the last iterations in a row that accepted a connection, outside of a phase. */
+  #accepting = 0
 
   /** @param longMilliseconds minimum duration of a long iteration */
   constructor(longMilliseconds: number) {
@@ -62,9 +65,18 @@ export class AcceptPhase {
    */
   next(milliseconds: number, hasAccepted: boolean, mayBegin: boolean): boolean {
     const now = performance.now()
-    const begins = mayBegin && this.#until === null && milliseconds >= this.#longMilliseconds
-    if (begins) this.#until = now + milliseconds
+    if (this.#until === null) {
+      this.#accepting = hasAccepted ? this.#accepting + milliseconds : 0
+      const isLong = mayBegin && milliseconds >= this.#longMilliseconds
+      if (isLong || this.#accepting >= acceptingFactor * this.#longMilliseconds) {
+        this.#until = now + Math.max(milliseconds, this.#accepting)
+        this.#accepting = 0
+      }
+    }
     if (!hasAccepted || this.#until === null || now >= this.#until) this.#until = null
     return this.#until !== null
   }
 }
+
+/** Time of iterations that accept connections, in times of a long one, after which a phase begins. */
+const acceptingFactor = 4
