@@ -253,12 +253,17 @@ describe('a followed response is evaluated in the turns of a sender that follows
 
   const followersOf = (senders: readonly string[]) => new Set(senders.map((sender) => ({ connection: { sender } })))
   const thousand = () => followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`))
-  const inTurnsOf = (turn: TurnSenders): Promise<string[]> =>
-    turn.queue((senders) => ({
-      result: Promise.resolve([...senders]),
-      addTo: nothing,
-      removeFrom: nothing,
-    }))
+  async function inTurnsOf(turn: TurnSenders): Promise<string[]> {
+    let chosen: string[] = []
+    const queue: Pick<EvaluationQueue, 'forFollowed'> = {
+      forFollowed(senders, _, work) {
+        chosen = [...senders]
+        return { result: work(), addTo: nothing, removeFrom: nothing }
+      },
+    }
+    await turn.evaluate(queue, () => Promise.resolve())
+    return chosen
+  }
 
   test('which has a stream of this response', async () => {
     const followers = followersOf(['crowd', 'one'])
@@ -292,7 +297,10 @@ describe('a followed response is evaluated in the turns of a sender that follows
     const changes: string[] = []
     const addTo = (sender: string): void => void changes.push(`add ${sender}`)
     const removeFrom = (sender: string): void => void changes.push(`remove ${sender}`)
-    const ended = turn.queue(() => ({ result, addTo, removeFrom }))
+    const queue: Pick<EvaluationQueue, 'forFollowed'> = {
+      forFollowed: (_senders, _isWanted, work) => ({ result: work(), addTo, removeFrom }),
+    }
+    const ended = turn.evaluate(queue, () => result)
     return { followers, turn, changes, ended }
   }
 

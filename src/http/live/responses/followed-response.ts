@@ -1,26 +1,28 @@
+import type { Budget } from '../../../graphql/execution/admission/budget.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
+import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationPace, retryMilliseconds } from './evaluation/evaluation-pace.ts'
-import { type Follows, TurnSenders } from './evaluation/turn-senders.ts'
+import type { Evaluator } from './evaluation/evaluator.ts'
+import { TurnSenders } from './evaluation/turn-senders.ts'
 import { laterVersion, type FollowedQuery, type TimedEvaluation } from './followed-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
 import { ResponseFollower } from './response-follower.ts'
+import type { ResponsesByTag, TaggedResponse } from './responses-by-tag.ts'
 
-/** The services that all followed responses of a process share. */
-export interface FollowedResponseHost {
+/** The parts that all followed responses of a process share. */
+export interface FollowedResponseParts {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
-  readonly follows: Follows
-  /** Version of the newest commit that this process was notified of; null if it is unknown. */
-  readonly versionNow: string | null
-  /** Whether notifications of commits arrive. */
-  readonly isListening: boolean
-  /** Evaluates a response when its turn has come, and calls its `beginEvaluation` and `invalidate`. */
-  evaluate(followed: FollowedResponse): Promise<TimedEvaluation>
+  readonly versions: DataVersions
+  readonly evaluator: Evaluator
+  readonly byTag: ResponsesByTag
+  /** Numbers of responses that the streams of senders follow. */
+  readonly follows: Budget
+  /** Bytes of responses that are stored for streams, each counted for the sender that followed it first. */
+  readonly storedBytes: Budget
   readonly onDelivery: () => void
-  /** Called with the change of the bytes that are stored for a response, and the sender of the stream for which it was made. */
-  readonly onBytes: (sender: string, bytes: number) => void
 }
 
 /**
@@ -28,13 +30,11 @@ export interface FollowedResponseHost {
  * from those before, one buffer is written to all. Two such pushes are a minimum time apart: of several changes in it
  * the newest counts. After each evaluation the next one waits some times as long as it took, whatever its result.
  */
-export class FollowedResponse {
-  /** Cache tags of the data that the response was made from; null if any commit may change it. */
-  tags: ReadonlySet<string> | null = new Set()
-  readonly #host: FollowedResponseHost
-  readonly followers = new Set<ResponseFollower>()
+export class FollowedResponse implements TaggedResponse {
+  readonly #parts: FollowedResponseParts
+  readonly #followers = new Set<ResponseFollower>()
   /** The senders in whose turns it is evaluated. */
-  readonly senders: TurnSenders
+  readonly #senders: TurnSenders
   /** Number of evaluations that have begun. */
   #evaluations = 0
   /** Number of pushes: a follower with a smaller one is behind. */
@@ -52,13 +52,13 @@ export class FollowedResponse {
 
   constructor(
     readonly query: FollowedQuery,
-    host: FollowedResponseHost,
+    parts: FollowedResponseParts,
     readonly chargedSender: string,
   ) {
-    this.#host = host
-    this.senders = new TurnSenders(this.followers, host.follows, chargedSender)
-    this.#isUncertain = !host.isListening
-    this.#pace = new EvaluationPace(host.limits, () => void this.#run())
+    this.#parts = parts
+    this.#senders = new TurnSenders(this.#followers, parts.follows, chargedSender)
+    this.#isUncertain = !parts.versions.isListening
+    this.#pace = new EvaluationPace(parts.limits, () => void this.#run())
   }
 
   /** Whether there is a response that is up to date. */
@@ -67,7 +67,7 @@ export class FollowedResponse {
   }
 
   get isUnused(): boolean {
-    return this.followers.size === 0
+    return this.#followers.size === 0
   }
 
   /**
@@ -75,23 +75,23 @@ export class FollowedResponse {
    * @returns removes the stream
    */
   add(connection: LiveConnection): () => void {
-    const follower = new ResponseFollower(connection, this, this.#evaluations)
-    this.followers.add(follower)
-    if (this.isUpToDate) this.deliver(follower)
+    const follower: ResponseFollower = new ResponseFollower(connection, this.#evaluations, () => {
+      if (follower.isBehind) this.#deliver(follower)
+      else this.#sendStale(follower)
+    })
+    this.#followers.add(follower)
+    if (this.isUpToDate) this.#deliver(follower)
     else this.#schedule()
+    this.#senders.joined(connection.sender)
     return () => {
-      if (this.followers.delete(follower) && this.isUnused) this.#end()
+      if (!this.#followers.delete(follower)) return
+      this.#senders.left(connection.sender)
+      if (!this.isUnused) return
+      this.#pace.cancel()
+      this.#keep(null)
     }
   }
 
-  /** Notes that an evaluation begins: it shows all changes until now. */
-  beginEvaluation(): void {
-    this.#evaluations++
-    this.#phase = 'evaluating'
-    this.#isDirty = false
-  }
-
-  /** Notes that the data may have changed. */
   invalidate(): void {
     this.#isDirty = true
     this.#schedule()
@@ -106,92 +106,94 @@ export class FollowedResponse {
   /** Notes that clients may have old data, as when notifications of commits have stopped, and sends `stale` to the streams. */
   becomeUncertain(): void {
     this.#isUncertain = true
-    this.#host.fanOut([...this.followers], (follower) => this.#sendStale(follower))
-  }
-
-  /** Writes what a stream has missed, once its client has read everything before: the newest response, or `stale`. */
-  onDrained(follower: ResponseFollower): void {
-    if (follower.isBehind) this.deliver(follower)
-    else this.#sendStale(follower)
+    this.#parts.fanOut([...this.#followers], (follower) => this.#sendStale(follower))
   }
 
   /** Writes the newest response to a stream that does not have it, or that there is none any more. */
-  deliver(follower: ResponseFollower): void {
+  #deliver(follower: ResponseFollower): void {
     const frame = this.#pushed === null ? this.#refusal : this.#frameNow(this.#pushed)
     if (frame === null || follower.written === this.#revision) return
-    if (!this.followers.has(follower) || !follower.write(frame, this.#revision)) return
-    this.#host.onDelivery()
+    if (!this.#followers.has(follower) || !follower.write(frame, this.#revision)) return
+    this.#parts.onDelivery()
     this.#sendStale(follower)
   }
 
   /** Tells a stream that its data may be out of date, if it may. */
   #sendStale(follower: ResponseFollower): void {
-    if (this.#isUncertain && this.followers.has(follower)) follower.sendStale(this.query.staleFrame)
+    if (this.#isUncertain && this.#followers.has(follower)) follower.sendStale(this.query.staleFrame)
   }
 
   /** Whether a stream has no event yet. */
   get #isAwaited(): boolean {
-    return [...this.followers].some(({ written, connection }) => written === 0 && !connection.isFull)
+    return [...this.#followers].some(({ written, connection }) => written === 0 && !connection.isFull)
   }
 
   #schedule(): void {
     if (this.#phase !== 'idle' || this.isUnused) return
     // Another server may be read from next, which is behind this one: only streams that have nothing yet get its data.
-    if (this.#host.isListening || this.#isAwaited) this.#pace.schedule()
-  }
-
-  #end(): void {
-    this.#pace.cancel()
-    this.#keep(null)
+    if (this.#parts.versions.isListening || this.#isAwaited) this.#pace.schedule()
   }
 
   #keep(pushed: PushedResponse | null): void {
-    this.#host.onBytes(this.chargedSender, (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
+    const bytes = (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0)
+    this.#parts.storedBytes.add(this.chargedSender, bytes)
     this.#pushed = pushed
   }
 
   async #run(): Promise<void> {
     this.#phase = 'waiting for its turn'
-    // One that fails counts as a 503, and is repeated.
-    const evaluation = await this.#host.evaluate(this).catch(() => null)
+    const { evaluator, byTag } = this.#parts
+    let commits = 0
+    const begin = (): void => {
+      commits = byTag.commits
+      this.#evaluations++
+      this.#phase = 'evaluating'
+      this.#isDirty = false
+    }
+    const evaluation = await evaluator.evaluate(this.query, this.#senders, begin).catch(() => null)
     this.#phase = 'delivering'
-    const status = evaluation?.response.status ?? 503
     const end = (): void => {
       this.#phase = 'idle'
       if (this.#isDirty || this.#isAwaited) this.#schedule()
     }
     if (this.isUnused) return end()
-    if (evaluation !== null && status === 200) return this.#take(evaluation, end)
-    if (evaluation !== null && status < 500) return this.#refuse(evaluation, end)
-    this.#fail(status, evaluation?.milliseconds ?? 0)
+    if (evaluation !== null) {
+      const { tags, isCacheable } = evaluation.response.origin
+      if (byTag.set(this, isCacheable ? tags : null, commits)) this.#isDirty = true
+      if (evaluation.response.status === 200) return this.#take(evaluation, end)
+      if (evaluation.response.status < 500) return this.#refuse(evaluation, end)
+    }
+    this.#fail(evaluation)
     end()
   }
 
   #take({ response, version, milliseconds }: TimedEvaluation, delivered: () => void): void {
     const { etagDigest: digest, bytes: body } = response
     const isSame = this.#pushed !== null && digest !== null && this.#pushed.digest === digest
-    const { isListening } = this.#host
+    const { isListening } = this.#parts.versions
     const isPush = !isSame || (this.#isUncertain && isListening)
     if (isPush) this.#revision++
-    this.#pace.rest(isPush ? this.#host.limits.pushMilliseconds : 0, milliseconds)
+    this.#pace.rest(isPush ? this.#parts.limits.pushMilliseconds : 0, milliseconds)
     if (isListening) this.#isUncertain = false
     this.#refusal = null
     this.#keep(pushedResponse(this.query, { digest, body, version }))
     const behind = this.#receivers().filter(({ written }) => written !== this.#revision)
-    this.#host.fanOut(behind, (follower) => this.deliver(follower), delivered)
+    this.#parts.fanOut(behind, (follower) => this.#deliver(follower), delivered)
   }
 
   /** Returns the streams to send the response to: where data changed meanwhile, those that joined later may have seen newer data. */
   #receivers(): ResponseFollower[] {
-    const all = [...this.followers].filter(({ written }) => written === 0 || this.#host.isListening)
+    const all = [...this.#followers].filter(({ written }) => written === 0 || this.#parts.versions.isListening)
     return this.#isDirty ? all.filter(({ evaluationsBefore }) => evaluationsBefore < this.#evaluations) : all
   }
 
-  #fail(status: number, milliseconds: number): void {
+  /** @param evaluation null if it has no result: counts as a 503 */
+  #fail(evaluation: TimedEvaluation | null): void {
     this.becomeUncertain()
     this.#isDirty = true
-    if (status === 503) this.#pace.restAfterFailure(milliseconds)
-    else this.#pace.rest(retryMilliseconds, milliseconds)
+    const isOutage = evaluation === null || evaluation.response.status === 503
+    if (isOutage) this.#pace.restAfterFailure(evaluation?.milliseconds ?? 0)
+    else this.#pace.rest(retryMilliseconds, evaluation.milliseconds)
   }
 
   #refuse({ response, milliseconds }: TimedEvaluation, delivered: () => void): void {
@@ -199,19 +201,17 @@ export class FollowedResponse {
     this.#revision++
     this.#refusal = frame
     this.#keep(null)
-    if (this.#host.isListening) this.#isUncertain = false
+    if (this.#parts.versions.isListening) this.#isUncertain = false
     this.#pace.rest(retryMilliseconds, milliseconds)
-    const end = (follower: ResponseFollower): void => {
-      follower.written = this.#revision
-      follower.connection.end(frame)
-    }
-    this.#host.fanOut(this.#receivers(), isEnd ? end : (follower) => this.deliver(follower), delivered)
+    const send = (follower: ResponseFollower): void =>
+      isEnd ? follower.end(frame, this.#revision) : this.#deliver(follower)
+    this.#parts.fanOut(this.#receivers(), send, delivered)
   }
 
   /** Returns the frame, with the newest version at which the response is known to be the same. */
   #frameNow({ digest, body, version, frame }: PushedResponse): Buffer {
-    const { versionNow } = this.#host
-    const newest = this.#isDirty || this.#phase === 'evaluating' ? version : laterVersion(version, versionNow)
+    const isCurrent = !this.#isDirty && this.#phase !== 'evaluating'
+    const newest = isCurrent ? laterVersion(version, this.#parts.versions.currentState().version) : version
     if (newest === version) return frame
     const renewed = pushedResponse(this.query, { digest, body, version: newest })
     this.#keep(renewed)

@@ -1,11 +1,5 @@
 import type { Drainable, LiveConnection } from '../delivery/live-connection.ts'
 
-/** The followed response, to one of its streams. */
-interface FollowerHost {
-  /** Writes what a stream has missed, once its client has read everything before. */
-  onDrained(follower: ResponseFollower): void
-}
-
 /** One of the streams that follow a response. */
 export class ResponseFollower implements Drainable {
   /** Revision of the response that was written last; 0 before the first. */
@@ -13,19 +7,18 @@ export class ResponseFollower implements Drainable {
   /** Whether the newest response waits until the client has read everything. */
   isBehind = false
 
-  /** @param evaluationsBefore number of the response's evaluations that had begun before */
+  /**
+   * @param evaluationsBefore number of the response's evaluations that had begun before
+   * @param onDrained writes what the stream has missed, once its client has read everything before
+   */
   constructor(
     readonly connection: LiveConnection,
-    readonly host: FollowerHost,
     readonly evaluationsBefore: number,
+    readonly onDrained: () => void,
   ) {}
 
-  onDrained(): void {
-    this.host.onDrained(this)
-  }
-
   /**
-   * Writes a frame, or has the response write to the stream when its client has read everything.
+   * Writes a frame, or calls `onDrained` when the client has read everything.
    * @returns whether it was written
    */
   write(frame: Buffer, revision: number): boolean {
@@ -41,7 +34,13 @@ export class ResponseFollower implements Drainable {
     return true
   }
 
-  /** Tells the client that its data may be out of date, or has the response do so when it has read everything. */
+  /** Ends the stream with a last frame. */
+  end(frame: Buffer, revision: number): void {
+    this.written = revision
+    this.connection.end(frame)
+  }
+
+  /** Tells the client that its data may be out of date, or calls `onDrained` when it has read everything. */
   sendStale(frame: Buffer): void {
     const { connection } = this
     if (connection.isFull) connection.whenDrained(this)

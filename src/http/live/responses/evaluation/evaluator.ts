@@ -1,9 +1,8 @@
 import type { LiveLimits } from '../../../../limits/live.ts'
 import type { DataVersions } from '../../../cache/data-versions.ts'
-import { TagChanges } from '../../../cache/tag-changes.ts'
-import type { TimedEvaluation } from '../followed-query.ts'
-import type { FollowedResponse } from '../followed-response.ts'
+import type { FollowedQuery, TimedEvaluation } from '../followed-query.ts'
 import { EvaluationQueue } from './evaluation-queue.ts'
+import type { TurnSenders } from './turn-senders.ts'
 
 export interface EvaluatorOptions {
   readonly limits: LiveLimits
@@ -17,7 +16,6 @@ export class Evaluator {
   readonly #versions: DataVersions
   readonly #onEvaluation: () => void
   readonly #queue: EvaluationQueue
-  readonly #changes = new TagChanges()
   /** How often notifications of commits have stopped. */
   #stops = 0
 
@@ -45,33 +43,24 @@ export class Evaluator {
   }
 
   /**
-   * Makes a followed response, and calls its `beginEvaluation`, and its `invalidate` where its data has changed meanwhile.
-   * @param onTags called with the tags of its data; null where any commit may change it
+   * Makes a followed response, and waits until the response cache was notified of its version: a later request must not get
+   * an older cached response.
+   * @param senders in whose turns it is made
+   * @param onBegin called when its turn has come
    * @throws {EvaluationRefused}
    * @throws {Error} if notifications of commits stopped meanwhile, or resumed from a server that is behind the result: a
    *   client must not go back to older data than an earlier server's
    */
-  async forFollowed(
-    followed: FollowedResponse,
-    onTags: (tags: ReadonlySet<string> | null) => void,
-  ): Promise<TimedEvaluation> {
-    const work = async () => {
+  async evaluate(query: FollowedQuery, senders: TurnSenders, onBegin: () => void): Promise<TimedEvaluation> {
+    const { begun, ...evaluation } = await senders.evaluate(this.#queue, async () => {
       this.#onEvaluation()
-      const begun = { changes: this.#changes.count, stops: this.#stops, isListening: this.#versions.isListening }
-      followed.beginEvaluation()
-      const started = performance.now()
-      return { begun, ...(await followed.query.evaluate()), milliseconds: performance.now() - started }
-    }
-    const isWanted = (): boolean => !followed.isUnused
-    const { begun, ...evaluation } = await followed.senders.queue((senders) =>
-      this.#queue.forFollowed(senders, isWanted, work),
-    )
-    const { origin } = evaluation.response
-    const tags = origin.isCacheable ? origin.tags : null
-    onTags(tags)
-    if (!this.#isUnchanged(tags, begun.changes)) followed.invalidate()
-    // Waits until the response cache was notified of this version: a later request must not get an older cached response.
-    const seq = origin.version === null ? 0 : Number.parseInt(origin.version, 10)
+      onBegin()
+      const begun = { stops: this.#stops, isListening: this.#versions.isListening }
+      const startedAt = performance.now()
+      return { begun, ...(await query.evaluate()), milliseconds: performance.now() - startedAt }
+    })
+    const { version } = evaluation.response.origin
+    const seq = version === null ? 0 : Number.parseInt(version, 10)
     await this.#versions.untilNotified({ seq })
     // Notifications have begun meanwhile: their server may not have reached the version of the result yet.
     const mayBeAhead =
@@ -80,19 +69,8 @@ export class Evaluator {
     return evaluation
   }
 
-  /** Notes what a commit changed; null where that is not known. */
-  committed(tags: readonly string[] | null): void {
-    if (tags === null) this.#changes.forget()
-    else this.#changes.change(tags)
-  }
-
-  /** Notes that notifications of commits have begun or stopped. */
-  listening(isListening: boolean): void {
-    this.#changes.forget()
-    if (!isListening) this.#stops++
-  }
-
-  #isUnchanged(tags: ReadonlySet<string> | null, since: number): boolean {
-    return tags === null ? this.#changes.count === since : this.#changes.isUnchanged([...tags], since)
+  /** Notes that notifications of commits have stopped. */
+  onListeningStopped(): void {
+    this.#stops++
   }
 }

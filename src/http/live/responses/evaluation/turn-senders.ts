@@ -1,8 +1,8 @@
 import type { Budget } from '../../../../graphql/execution/admission/budget.ts'
-import type { QueuedResult } from './evaluation-queue.ts'
+import type { EvaluationQueue, QueuedResult } from './evaluation-queue.ts'
 
 /** The numbers of responses that senders follow. */
-export type Follows = Pick<Budget, 'of'>
+type Follows = Pick<Budget, 'of'>
 
 /** A stream that follows the response. */
 interface FollowerOfSender {
@@ -39,10 +39,14 @@ export class TurnSenders {
     this.#rotation = followers.values()
   }
 
-  /** Queues an evaluation in the turns of some senders. */
-  async queue<Result>(add: (senders: Iterable<string>) => QueuedResult<Result>): Promise<Result> {
+  /**
+   * Makes the response in the turns of some senders.
+   * @throws {EvaluationRefused} if no stream follows it any more
+   */
+  async evaluate<Result>(queue: Pick<EvaluationQueue, 'forFollowed'>, work: () => Promise<Result>): Promise<Result> {
     const senders = this.#someSenders()
-    const queued = add(senders.size > 0 ? senders : [this.#otherwise])
+    const isWanted = (): boolean => this.#followers.size > 0
+    const queued = queue.forFollowed(isWanted() ? senders : [this.#otherwise], isWanted, work)
     this.#queued = queued
     try {
       return await queued.result
