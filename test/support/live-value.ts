@@ -5,8 +5,8 @@ import { EncodedResponse } from '../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../src/http/live/delivery/unsent-frames.ts'
-import { FollowedResponses } from '../../src/http/live/responses/followed-responses.ts'
-import type { Evaluation, FollowedQuery } from '../../src/http/live/responses/followed-query.ts'
+import { SharedResponses } from '../../src/http/live/responses/shared-responses.ts'
+import type { Evaluation, SharedQuery } from '../../src/http/live/responses/shared-query.ts'
 import { type LiveLimits, liveLimits } from '../../src/limits/live.ts'
 
 const nothing = (): void => undefined
@@ -32,10 +32,10 @@ export interface ValueStream {
   close(): void
 }
 
-/** A followed response whose body is one value, and whose evaluations finish when a test wants. */
+/** A shared response whose body is one value, and whose evaluations finish when a test wants. */
 export class LiveValue {
   readonly versions = new DataVersions()
-  readonly responses: FollowedResponses
+  readonly responses: SharedResponses
   readonly #limits: LiveLimits
   /** Current data of the simulated database. */
   #value = 200
@@ -48,7 +48,7 @@ export class LiveValue {
     this.#limits = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0, ...limits }
     const fanOut = createFanOut(this.#limits.slice, 10)
     const { versions } = this
-    this.responses = new FollowedResponses({
+    this.responses = new SharedResponses({
       limits: this.#limits,
       fanOut,
       versions,
@@ -111,7 +111,7 @@ export class LiveValue {
       onDrain: (callback: () => void) => void drained.push(callback),
       onClose: (callback: () => void) => void (closed = callback),
     }
-    this.responses.follow(this.#followedQuery(), new LiveConnection(sink, this.#limits, 'someone', new UnsentFrames(1)))
+    this.responses.follow(this.#sharedQuery(), new LiveConnection(sink, this.#limits, 'someone', new UnsentFrames(1)))
     return {
       frames,
       pause: () => void (sink.unsentBytes = Infinity),
@@ -125,7 +125,7 @@ export class LiveValue {
     }
   }
 
-  #followedQuery(): FollowedQuery {
+  #sharedQuery(): SharedQuery {
     return {
       name: 'value',
       evaluate: () => {

@@ -15,7 +15,7 @@ import { type ReportError, sharedWork } from '../shared-work.ts'
 import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
 import { createEvaluate } from './responses/evaluation/evaluate.ts'
-import { FollowedResponses } from './responses/followed-responses.ts'
+import { SharedResponses } from './responses/shared-responses.ts'
 import type { StateStreamParts } from './responses/state-stream.ts'
 import { createLedgerStreams } from './ledger/ledger-stream.ts'
 import { LedgerTail } from './ledger/ledger-tail.ts'
@@ -89,7 +89,7 @@ export function createLive(options: LiveOptions): Live {
   // Streams leave a third of the file descriptors to other connections.
   const maxStreams = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, maxStreams })
-  const responses = new FollowedResponses({ limits, fanOut, versions, onEvaluation, onDelivery })
+  const responses = new SharedResponses({ limits, fanOut, versions, onEvaluation, onDelivery })
   const tail = new LedgerTail({
     log: options.ledgerLog ?? noLedger,
     versions,

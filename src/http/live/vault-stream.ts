@@ -11,7 +11,7 @@ import type { Exchange, Handler, HandlerResponse } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
 import type { Evaluate } from './responses/evaluation/evaluate.ts'
-import type { Evaluation, FollowedQuery } from './responses/followed-query.ts'
+import type { Evaluation, SharedQuery } from './responses/shared-query.ts'
 import { openAt, type Opening } from './responses/opening.ts'
 import { createStateStream, type StateStreamParts } from './responses/state-stream.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
@@ -44,7 +44,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 
   /**
    * Produces the first response of a vault, so that an error is sent as a status before the stream starts. It is
-   * skipped if streams follow the vault already. The response cache then has it for the followed response.
+   * skipped if streams follow the vault already. The response cache then has it for the shared response.
    * @returns the response if it refuses the stream; after a 503 the stream starts with `stale`, and follows
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
@@ -70,7 +70,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
     if (refused !== null) return withVaultParameter(refused)
-    const queries = Array.from(paths, (path) => followedSnapshot(path, evaluatePath))
+    const queries = Array.from(paths, (path) => sharedSnapshot(path, evaluatePath))
     return createStateStream(options, exchange, { slot, resumption, queries, staleFrame, resetFrame })
   }
 
@@ -104,7 +104,7 @@ function pathOf(vault: string): string {
   return `/vault/${vault}/snapshot`
 }
 
-function followedSnapshot(path: string, evaluatePath: (path: string) => Promise<Evaluation>): FollowedQuery {
+function sharedSnapshot(path: string, evaluatePath: (path: string) => Promise<Evaluation>): SharedQuery {
   return {
     name: path,
     evaluate: () => evaluatePath(path),

@@ -8,8 +8,8 @@ import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 import { EvaluationRefused } from '../../../src/http/live/responses/evaluation/evaluation-class.ts'
 import { EvaluationQueue } from '../../../src/http/live/responses/evaluation/evaluation-queue.ts'
 import { TurnSenders } from '../../../src/http/live/responses/evaluation/turn-senders.ts'
-import type { FollowedQuery } from '../../../src/http/live/responses/followed-query.ts'
-import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
+import type { SharedQuery } from '../../../src/http/live/responses/shared-query.ts'
+import { SharedResponses } from '../../../src/http/live/responses/shared-responses.ts'
 import { senderOfAddress } from '../../../src/http/sender.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { timePasses } from '../../support/time-passes.ts'
@@ -22,17 +22,17 @@ test('evaluations begin in several iterations of the event loop, so that other w
   }
   let iterations = 0
   const counting = setInterval(() => iterations++, 0)
-  await Promise.all(Array.from({ length: 200 }, () => queue.forFollowed(['one'], () => true, busy).result))
+  await Promise.all(Array.from({ length: 200 }, () => queue.forShared(['one'], () => true, busy).result))
   clearInterval(counting)
   expect(iterations).toBeGreaterThan(10)
 })
 
 const ways = {
-  'of followed responses': (
+  'of shared responses': (
     queue: EvaluationQueue,
     sender: string,
     ...args: [isWanted: () => boolean, work: () => Promise<unknown>]
-  ) => queue.forFollowed([sender], ...args).result,
+  ) => queue.forShared([sender], ...args).result,
   'of openings': (queue: EvaluationQueue, ...args: Parameters<EvaluationQueue['forOpening']>) =>
     queue.forOpening(...args),
 }
@@ -88,8 +88,8 @@ describe('evaluations that do not end', () => {
   }
 
   test.each([
-    ['of streams that begin, followed responses', ways['of openings'], ways['of followed responses']],
-    ['of followed responses, streams that begin', ways['of followed responses'], ways['of openings']],
+    ['of streams that begin, shared responses', ways['of openings'], ways['of shared responses']],
+    ['of shared responses, streams that begin', ways['of shared responses'], ways['of openings']],
   ])('%s do not wait for', async (_, occupy, evaluate) => {
     const queue = new EvaluationQueue(liveLimits)
     for (const at of crowd) void occupy(queue, `sender ${at}`, () => true, forever)
@@ -133,7 +133,7 @@ test('all evaluations run, with any limit of concurrent ones of one client', asy
     await wait(1)
     running--
   }
-  await Promise.all(senders.map((sender) => queue.forFollowed([sender], () => true, work).result))
+  await Promise.all(senders.map((sender) => queue.forShared([sender], () => true, work).result))
   expect(maxRunning).toBe(3)
 })
 
@@ -163,7 +163,7 @@ test.each([
   expect(await begun(queue, senders)).toBe(1 + 5)
 })
 
-describe('a followed response is evaluated in the turns of a sender that follows few', () => {
+describe('a shared response is evaluated in the turns of a sender that follows few', () => {
   const nothing = (): void => undefined
   const limits = { ...liveLimits, evaluations: 1, pushMilliseconds: 0, pushFactor: 0 }
   const vaults = Array.from({ length: 40 }, (_, at) => `vault ${at}`)
@@ -171,7 +171,7 @@ describe('a followed response is evaluated in the turns of a sender that follows
   let order: string[]
   /** Ends the evaluation that runs. */
   let end: () => void
-  let responses: FollowedResponses
+  let responses: SharedResponses
 
   beforeEach(() => {
     order = []
@@ -179,10 +179,10 @@ describe('a followed response is evaluated in the turns of a sender that follows
     const versions = new DataVersions()
     versions.listening(true)
     const fanOut = createFanOut(limits.sliceMilliseconds, 10)
-    responses = new FollowedResponses({ limits, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
+    responses = new SharedResponses({ limits, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
   })
 
-  const queryOf = (name: string): FollowedQuery => ({
+  const queryOf = (name: string): SharedQuery => ({
     name,
     evaluate: async () => {
       order.push(name)
@@ -251,12 +251,12 @@ describe('a followed response is evaluated in the turns of a sender that follows
     expect(order.slice(0, 4)).toContain('vault 39')
   })
 
-  const followersOf = (senders: readonly string[]) => new Set(senders.map((sender) => ({ connection: { sender } })))
-  const thousand = () => followersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`))
+  const subscribersOf = (senders: readonly string[]) => new Set(senders.map((sender) => ({ connection: { sender } })))
+  const thousand = () => subscribersOf(Array.from({ length: 1_000 }, (_, at) => `${at}`))
   async function inTurnsOf(turn: TurnSenders): Promise<string[]> {
     let chosen: string[] = []
-    const queue: Pick<EvaluationQueue, 'forFollowed'> = {
-      forFollowed(senders, _, work) {
+    const queue: Pick<EvaluationQueue, 'forShared'> = {
+      forShared(senders, _, work) {
         chosen = [...senders]
         return { result: work(), addTo: nothing, removeFrom: nothing }
       },
@@ -266,9 +266,9 @@ describe('a followed response is evaluated in the turns of a sender that follows
   }
 
   test('which has a stream of this response', async () => {
-    const followers = followersOf(['crowd', 'one'])
+    const subscribers = subscribersOf(['crowd', 'one'])
     const follows = { of: (sender: string) => ({ crowd: 1_000, one: 2 })[sender] ?? 0 }
-    const turn = new TurnSenders(followers, follows, 'owner')
+    const turn = new TurnSenders(subscribers, follows, 'owner')
     turn.joined('gone')
     expect(await inTurnsOf(turn)).toContain('gone')
     turn.left('gone')
@@ -292,16 +292,16 @@ describe('a followed response is evaluated in the turns of a sender that follows
 
   /** Creates a turn with a waiting evaluation, and records the changes of the senders in whose turns it waits. */
   function waiting(result: Promise<unknown>) {
-    const followers = followersOf(['crowd'])
-    const turn = new TurnSenders(followers, { of: (sender) => (sender === 'crowd' ? 1_000 : 1) }, 'owner')
+    const subscribers = subscribersOf(['crowd'])
+    const turn = new TurnSenders(subscribers, { of: (sender) => (sender === 'crowd' ? 1_000 : 1) }, 'owner')
     const changes: string[] = []
     const addTo = (sender: string): void => void changes.push(`add ${sender}`)
     const removeFrom = (sender: string): void => void changes.push(`remove ${sender}`)
-    const queue: Pick<EvaluationQueue, 'forFollowed'> = {
-      forFollowed: (_senders, _isWanted, work) => ({ result: work(), addTo, removeFrom }),
+    const queue: Pick<EvaluationQueue, 'forShared'> = {
+      forShared: (_senders, _isWanted, work) => ({ result: work(), addTo, removeFrom }),
     }
     const ended = turn.evaluate(queue, () => result)
-    return { followers, turn, changes, ended }
+    return { subscribers, turn, changes, ended }
   }
 
   test('and is released when it has ended', async () => {
@@ -312,37 +312,37 @@ describe('a followed response is evaluated in the turns of a sender that follows
   })
 
   test('and waits in the turns of no sender that has left, unless all have', () => {
-    const { followers, turn, changes } = waiting(new Promise(() => undefined))
+    const { subscribers, turn, changes } = waiting(new Promise(() => undefined))
     turn.joined('one')
     turn.left('one')
     expect(changes).toEqual(['add one', 'add crowd', 'remove one'])
-    followers.clear()
+    subscribers.clear()
     turn.left('crowd')
     expect(changes).toHaveLength(3)
   })
 })
 
-describe('a followed response is evaluated in the turn of any of its senders if the share of another is used up', () => {
+describe('a shared response is evaluated in the turn of any of its senders if the share of another is used up', () => {
   const forever = (): Promise<never> => new Promise(() => undefined)
   const limits = { ...liveLimits, evaluations: 4 }
 
   function fullOf(sender: string): EvaluationQueue {
     const queue = new EvaluationQueue(limits)
-    for (let at = 0; at < limits.evaluations; at++) void queue.forFollowed([sender], () => true, forever)
+    for (let at = 0; at < limits.evaluations; at++) void queue.forShared([sender], () => true, forever)
     return queue
   }
 
   test('from the beginning, once', async () => {
     const queue = fullOf('slow')
     const work = vi.fn(() => Promise.resolve('done'))
-    expect(await queue.forFollowed(['slow', 'one'], () => true, work).result).toBe('done')
+    expect(await queue.forShared(['slow', 'one'], () => true, work).result).toBe('done')
     await wait(1)
     expect(work).toHaveBeenCalledTimes(1)
   })
 
   test('from the time when that sender joins', async () => {
     const queue = fullOf('slow')
-    const { result, addTo, removeFrom } = queue.forFollowed(
+    const { result, addTo, removeFrom } = queue.forShared(
       ['slow'],
       () => true,
       () => Promise.resolve('done'),
@@ -355,7 +355,7 @@ describe('a followed response is evaluated in the turn of any of its senders if 
   test('but not in the turn of a sender that has left', async () => {
     const queue = fullOf('slow')
     const work = vi.fn(() => Promise.resolve())
-    const { addTo, removeFrom } = queue.forFollowed(['slow'], () => true, work)
+    const { addTo, removeFrom } = queue.forShared(['slow'], () => true, work)
     removeFrom('slow')
     await wait(1)
     expect(work).not.toHaveBeenCalled()
@@ -368,7 +368,7 @@ describe('a followed response is evaluated in the turn of any of its senders if 
     const nothing = (): void => undefined
     const versions = new DataVersions()
     versions.listening(true)
-    const responses = new FollowedResponses({
+    const responses = new SharedResponses({
       limits,
       versions,
       fanOut: createFanOut(10, 10),

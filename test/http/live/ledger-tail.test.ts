@@ -14,8 +14,8 @@ import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
-import { endOf } from '../../../src/http/live/ledger/following.ts'
-import { LedgerFollower } from '../../../src/http/live/ledger/ledger-follower.ts'
+import { endOf } from '../../../src/http/live/ledger/next-commits.ts'
+import { LedgerSubscriber } from '../../../src/http/live/ledger/ledger-subscriber.ts'
 import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
 import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { RowNotReady } from '../../../src/http/live/ledger/row-failures.ts'
@@ -216,7 +216,7 @@ function follow(
   const connection = new LiveConnection(sink, limits, sender, new UnsentFrames(1))
   const [staleFrame, freshFrame] = [Buffer.from('stale'), Buffer.from('fresh')]
   const reset = () => ({ frame: Buffer.from('reset'), isEnd: true })
-  new LedgerFollower({
+  new LedgerSubscriber({
     limits,
     tail,
     sender,

@@ -7,8 +7,8 @@ import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { type LiveObserver, LiveConnections } from '../../../src/http/live/delivery/live-connections.ts'
 import { eventFrame } from '../../../src/http/live/delivery/server-sent-events.ts'
-import { FollowedResponses } from '../../../src/http/live/responses/followed-responses.ts'
-import type { FollowedQuery } from '../../../src/http/live/responses/followed-query.ts'
+import { SharedResponses } from '../../../src/http/live/responses/shared-responses.ts'
+import type { SharedQuery } from '../../../src/http/live/responses/shared-query.ts'
 import { startStream } from '../../../src/http/server/byte-sink.ts'
 import { heapBytes } from '../../support/heap.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
@@ -38,9 +38,9 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
   const connections = new LiveConnections({ limits: all, fanOut, observer, maxStreams: 1_000 })
   const versions = new DataVersions()
   versions.listening(true)
-  const keys = new FollowedResponses({ limits: all, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
+  const keys = new SharedResponses({ limits: all, fanOut, versions, onEvaluation: nothing, onDelivery: nothing })
   let number = 0
-  const followedQuery: FollowedQuery = {
+  const sharedQuery: SharedQuery = {
     name: 'large',
     evaluate: () => {
       const body = `{"number":${number},"text":"${'x'.repeat(bodyBytes)}"}`
@@ -54,7 +54,7 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
     listener: (request, response) => {
       const place = connections.admit(request.url ?? '')
       if ('status' in place) return Promise.reject(new Error('refused'))
-      keys.follow(followedQuery, connections.open(startStream(response, []), place))
+      keys.follow(sharedQuery, connections.open(startStream(response, []), place))
       return Promise.resolve()
     },
   })

@@ -8,7 +8,7 @@ import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Opening } from '../responses/opening.ts'
-import { LedgerFollower, type StartPosition } from './ledger-follower.ts'
+import { LedgerSubscriber, type StartPosition } from './ledger-subscriber.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 import { type RowFormat, RowFrames } from './row-frames.ts'
 import { RowPace } from './row-pace.ts'
@@ -58,7 +58,7 @@ export function createLedgerStreams(options: LedgerStreamOptions): CreateLedgerS
       if (!versions.isListening) connection.sendStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
       const shared = { limits, tail, frames, pace, versions, onDelivery }
-      new LedgerFollower({ ...shared, sender: exchange.sender, connection, filter, format, position })
+      new LedgerSubscriber({ ...shared, sender: exchange.sender, connection, filter, format, position })
     })
   }
 }

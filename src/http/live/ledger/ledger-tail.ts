@@ -5,7 +5,7 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import { FailureReport } from '../../async/failure-report.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-import { endOf, type Follower, type Following, isSamePlace } from './following.ts'
+import { endOf, isSamePlace, type NextCommits } from './next-commits.ts'
 import { limitProductionTime } from './production-time.ts'
 import { RowFailures, wrapReadError } from './row-failures.ts'
 
@@ -16,6 +16,15 @@ export interface LedgerTailOptions {
   readonly fanOut: FanOut
   /** Reports an unexpected error. */
   readonly report: (error: unknown) => void
+}
+
+/** A stream of rows that reads on when there are more. */
+export interface TailSubscriber {
+  advance(): void
+  /** Tells the client that rows may be late. */
+  sendStale(): void
+  /** Notes that notifications of commits have stopped. */
+  onListeningStopped(): void
 }
 
 /** Delay before the next read after a failed one, in milliseconds. */
@@ -36,7 +45,7 @@ export class LedgerTail {
   readonly #limitPages: LimitConcurrency
   /** New streams, and those that a reset sends on, do not wait behind pages. */
   readonly #limitEnds: LimitConcurrency
-  readonly #followers = new Set<Follower>()
+  readonly #subscribers = new Set<TailSubscriber>()
   /** The newest commits, with consecutive numbers. */
   #window: StreamedCommit[] = []
   /** The position after all commits that were read; null while no stream needs it. */
@@ -69,16 +78,13 @@ export class LedgerTail {
     return this.#isFailing || !this.#versions.isListening
   }
 
-  /**
-   * Adds a stream.
-   * @returns removes the stream
-   */
-  add(follower: Follower): () => void {
-    this.#followers.add(follower)
+  /** Adds a stream, and returns a function that removes it. */
+  add(subscriber: TailSubscriber): () => void {
+    this.#subscribers.add(subscriber)
     return () => {
-      this.#followers.delete(follower)
-      this.rowFailures.reset(follower)
-      if (this.#followers.size === 0) this.#forget()
+      this.#subscribers.delete(subscriber)
+      this.rowFailures.reset(subscriber)
+      if (this.#subscribers.size === 0) this.#forget()
     }
   }
 
@@ -89,18 +95,18 @@ export class LedgerTail {
 
   /** Reads new commits, and then lets all streams read on. */
   wake(): void {
-    if (this.#followers.size === 0) return
+    if (this.#subscribers.size === 0) return
     this.#mayHaveMore = true
     if (!this.#isReading) void this.#readNewCommits()
   }
 
   /** Notes that notifications of commits have stopped, and sends `stale` to all streams. */
   onListeningStopped(): void {
-    this.#fanOut([...this.#followers], (follower) => follower.onListeningStopped())
+    this.#fanOut([...this.#subscribers], (subscriber) => subscriber.onListeningStopped())
   }
 
   /** Returns the commits after a position that are in memory; if there are none yet, `wake` lets the stream read on. */
-  commitsInMemory(position: LedgerPosition): Following {
+  commitsInMemory(position: LedgerPosition): NextCommits {
     if (isSamePlace(position, this.#end)) return none
     const place = position.seq - (this.#window[0]?.seq ?? Infinity)
     const last = this.#window[place]
@@ -148,7 +154,7 @@ export class LedgerTail {
       // Notifications may arrive, by a connection of their own, while reads fail.
       this.#failures.failed(error)
       this.#isFailing = true
-      this.#fanOut([...this.#followers], (follower) => follower.sendStale())
+      this.#fanOut([...this.#subscribers], (subscriber) => subscriber.sendStale())
       this.#retry = setTimeout(() => this.wake(), retryMilliseconds)
     }
     this.#isReading = false
@@ -163,8 +169,8 @@ export class LedgerTail {
     } else if (page.kind !== 'none') await this.#restart()
     this.#isFailing = false
     this.#failures.reset()
-    if (this.#followers.size === 0) this.#forget()
-    this.#fanOut([...this.#followers], (follower) => follower.advance())
+    if (this.#subscribers.size === 0) this.#forget()
+    this.#fanOut([...this.#subscribers], (subscriber) => subscriber.advance())
   }
 
   /** Begins anew at the end, without rows in memory: after the first stream came, or the history has changed. */

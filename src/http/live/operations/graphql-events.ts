@@ -5,7 +5,7 @@ import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import { RowNotReady } from '../ledger/row-failures.ts'
 import type { RowFormat } from '../ledger/row-frames.ts'
-import type { FollowedQuery } from '../responses/followed-query.ts'
+import type { SharedQuery } from '../responses/shared-query.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
 import type { SentOperation } from './sent-operation.ts'
 
@@ -19,7 +19,7 @@ export const resetFrame = commentFrame('reset')
 const completeFrame = eventFrame({ event: 'complete', data: '' })
 
 /** Events of a subscription to state: its newest result is one `next`, a refusal ends the stream. */
-export const stateEvents: Pick<FollowedQuery, 'frame' | 'refusal' | 'staleFrame'> = {
+export const stateEvents: Pick<SharedQuery, 'frame' | 'refusal' | 'staleFrame'> = {
   frame: (body, version) => eventFrame({ event: 'next', id: version, data: body }),
   refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
   staleFrame,

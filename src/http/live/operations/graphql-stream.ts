@@ -85,7 +85,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
       operations.run(sent.query, { ...sent, event: { value: undefined } }, requestContext)
     const query = { ...stateEvents, name: key, evaluate: () => evaluate({ path: graphqlPath, key, respond }) }
     const resumption = await resumptions.awaitResumption(exchange)
-    // Evaluated before the stream, so that an error is sent as a status; the response cache then has it for the followed response.
+    // Evaluated before the stream, so that an error is sent as a status; the response cache then has it for the shared response.
     // Only after the wait: the result may be one from the awaited version on.
     if (!responses.isUpToDate(key)) {
       const first = await responses.evaluator.forOpening(exchange.sender, isWanted, query.evaluate)

@@ -1,5 +1,5 @@
 import { dataIn } from '../delivery/server-sent-events.ts'
-import type { FollowedQuery } from './followed-query.ts'
+import type { SharedQuery } from './shared-query.ts'
 
 /** A response as it was pushed last. */
 export interface PushedResponse {
@@ -12,7 +12,7 @@ export interface PushedResponse {
 
 /** Makes the frame of a response, which also holds the body. */
 export function pushedResponse(
-  query: Pick<FollowedQuery, 'frame'>,
+  query: Pick<SharedQuery, 'frame'>,
   { digest, body, version }: Omit<PushedResponse, 'frame'>,
 ): PushedResponse {
   const frame = query.frame(body, version)

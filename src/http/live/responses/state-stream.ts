@@ -5,15 +5,15 @@ import type { LiveConnections, StreamSlot } from '../delivery/live-connections.t
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Resumption, Resumptions } from '../resumption.ts'
-import type { FollowedQuery } from './followed-query.ts'
-import type { FollowedResponses } from './followed-responses.ts'
+import type { SharedQuery } from './shared-query.ts'
+import type { SharedResponses } from './shared-responses.ts'
 import { noRoom } from './opening.ts'
 
 /** The parts that all streams of state share. */
 export interface StateStreamParts {
   readonly limits: LiveLimits
   readonly connections: LiveConnections
-  readonly responses: FollowedResponses
+  readonly responses: SharedResponses
   readonly resumptions: Resumptions
 }
 
@@ -21,7 +21,7 @@ export interface StateStreamParts {
 export interface StateStream {
   readonly slot: StreamSlot
   readonly resumption: Resumption
-  readonly queries: readonly FollowedQuery[]
+  readonly queries: readonly SharedQuery[]
   /** Frame that marks the client's data as possibly out of date. */
   readonly staleFrame: Buffer
   /** Frame that tells a client that its version is not part of the history. */
@@ -31,7 +31,7 @@ export interface StateStream {
 /**
  * Creates a stream of state: the response of each query immediately, and again after each commit that changes it. It is held
  * back while the client's version is later than that of this process.
- * @returns the problem of a stream that exceeds the limits on followed responses
+ * @returns the problem of a stream that exceeds the limits on shared responses
  */
 export function createStateStream(
   { limits, connections, responses, resumptions }: StateStreamParts,

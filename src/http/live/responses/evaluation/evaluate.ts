@@ -5,7 +5,7 @@ import type { ResponseCache } from '../../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../../incoming-request.ts'
 import type { Exchange } from '../../../middleware.ts'
 import type { Produce, Respond } from '../../../produce.ts'
-import { type Evaluation, laterVersion } from '../followed-query.ts'
+import { type Evaluation, laterVersion } from '../shared-query.ts'
 
 /** Makes a response for streams, from the response cache or anew, as for any other request. */
 export type Evaluate = (requested: RequestedResponse) => Promise<Evaluation>

@@ -14,23 +14,23 @@ export interface QueuedResult<Result> {
 
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
- * that the response cache answers would otherwise block it, one after the other. Followed responses and streams that begin
+ * that the response cache answers would otherwise block it, one after the other. Shared responses and streams that begin
  * are a class each, so that neither wait for slow evaluations of the other; the two classes alternate. An evaluation that
  * nobody waits for is not made.
  */
 export class EvaluationQueue {
   readonly #limits: LiveLimits
-  readonly #followed: EvaluationClass
+  readonly #shared: EvaluationClass
   readonly #openings: EvaluationClass
   /** Openings that wait. */
   readonly #room: Budget
-  #isFollowedNext = true
+  #isSharedNext = true
   /** When this iteration of the event loop began to evaluate, in milliseconds; null before. */
   #startedAt: number | null = null
 
   constructor(limits: LiveLimits) {
     this.#limits = limits
-    this.#followed = new EvaluationClass(limits.evaluations)
+    this.#shared = new EvaluationClass(limits.evaluations)
     this.#openings = new EvaluationClass(limits.evaluations)
     this.#room = new Budget(limits.openings)
   }
@@ -45,12 +45,12 @@ export class EvaluationQueue {
    * @param senders of some of these streams; at least one
    * @param isWanted returns whether any stream still follows it
    */
-  forFollowed<Result>(
+  forShared<Result>(
     senders: Iterable<string>,
     isWanted: () => boolean,
     work: () => Promise<Result>,
   ): QueuedResult<Result> {
-    return this.#wait(this.#followed, senders, isWanted, work)
+    return this.#wait(this.#shared, senders, isWanted, work)
   }
 
   /**
@@ -123,8 +123,8 @@ export class EvaluationQueue {
   }
 
   #runNext(): Promise<void> | null {
-    this.#isFollowedNext = !this.#isFollowedNext
-    const [first, second] = this.#isFollowedNext ? [this.#followed, this.#openings] : [this.#openings, this.#followed]
+    this.#isSharedNext = !this.#isSharedNext
+    const [first, second] = this.#isSharedNext ? [this.#shared, this.#openings] : [this.#openings, this.#shared]
     return first.runNext() ?? second.runNext()
   }
 }

@@ -1,6 +1,6 @@
 import type { LiveLimits } from '../../../../limits/live.ts'
 import type { DataVersions } from '../../../cache/data-versions.ts'
-import type { FollowedQuery, TimedEvaluation } from '../followed-query.ts'
+import type { SharedQuery, TimedEvaluation } from '../shared-query.ts'
 import { EvaluationQueue } from './evaluation-queue.ts'
 import type { TurnSenders } from './turn-senders.ts'
 
@@ -43,7 +43,7 @@ export class Evaluator {
   }
 
   /**
-   * Makes a followed response, and waits until the response cache was notified of its version: a later request must not get
+   * Makes a shared response, and waits until the response cache was notified of its version: a later request must not get
    * an older cached response.
    * @param senders in whose turns it is made
    * @param onBegin called when its turn has come
@@ -51,7 +51,7 @@ export class Evaluator {
    * @throws {Error} if notifications of commits stopped meanwhile, or resumed from a server that is behind the result: a
    *   client must not go back to older data than an earlier server's
    */
-  async evaluate(query: FollowedQuery, senders: TurnSenders, onBegin: () => void): Promise<TimedEvaluation> {
+  async evaluate(query: SharedQuery, senders: TurnSenders, onBegin: () => void): Promise<TimedEvaluation> {
     const { begun, ...evaluation } = await senders.evaluate(this.#queue, async () => {
       this.#onEvaluation()
       onBegin()

@@ -1,11 +1,8 @@
 import type { Budget } from '../../../../graphql/execution/admission/budget.ts'
 import type { EvaluationQueue, QueuedResult } from './evaluation-queue.ts'
 
-/** The numbers of responses that senders follow. */
-type Follows = Pick<Budget, 'of'>
-
 /** A stream that follows the response. */
-interface FollowerOfSender {
+interface SubscriberOfSender {
   readonly connection: { readonly sender: string }
 }
 
@@ -13,40 +10,40 @@ interface FollowerOfSender {
 const maxLookedAt = 4
 
 /**
- * The senders in whose turns a followed response is evaluated, whichever comes first: some of the senders of its streams, and
+ * The senders in whose turns a shared response is evaluated, whichever comes first: some of the senders of its streams, and
  * among them one that follows few responses. Another sender, which follows it together with thousands of others or whose share is
  * full of slow evaluations, thus does not delay it. Each evaluation looks at a few streams, the next one at those after them,
  * because all responses may be evaluated after one commit.
  */
 export class TurnSenders {
-  readonly #followers: ReadonlySet<FollowerOfSender>
-  readonly #follows: Follows
+  readonly #subscribers: ReadonlySet<SubscriberOfSender>
+  readonly #follows: Pick<Budget, 'of'>
   readonly #otherwise: string
-  #rotation: Iterator<FollowerOfSender>
+  #rotation: Iterator<SubscriberOfSender>
   /** The sender of a present stream that follows the fewest responses of those looked at; null if it has left since. */
   #fewest: string | null = null
   /** The evaluation that is queued or runs; not kept longer, because it refers to its response. */
   #queued: QueuedResult<unknown> | null = null
 
   /**
-   * @param follows the responses that each sender follows
+   * @param follows numbers of responses that senders follow
    * @param otherwise the sender where no stream follows the response any more
    */
-  constructor(followers: ReadonlySet<FollowerOfSender>, follows: Follows, otherwise: string) {
-    this.#followers = followers
+  constructor(subscribers: ReadonlySet<SubscriberOfSender>, follows: Pick<Budget, 'of'>, otherwise: string) {
+    this.#subscribers = subscribers
     this.#follows = follows
     this.#otherwise = otherwise
-    this.#rotation = followers.values()
+    this.#rotation = subscribers.values()
   }
 
   /**
    * Makes the response in the turns of some senders.
    * @throws {EvaluationRefused} if no stream follows it any more
    */
-  async evaluate<Result>(queue: Pick<EvaluationQueue, 'forFollowed'>, work: () => Promise<Result>): Promise<Result> {
+  async evaluate<Result>(queue: Pick<EvaluationQueue, 'forShared'>, work: () => Promise<Result>): Promise<Result> {
     const senders = this.#someSenders()
-    const isWanted = (): boolean => this.#followers.size > 0
-    const queued = queue.forFollowed(isWanted() ? senders : [this.#otherwise], isWanted, work)
+    const isWanted = (): boolean => this.#subscribers.size > 0
+    const queued = queue.forShared(isWanted() ? senders : [this.#otherwise], isWanted, work)
     this.#queued = queued
     try {
       return await queued.result
@@ -64,7 +61,7 @@ export class TurnSenders {
   /** Notes that a stream has left: an evaluation waits in the turns of others that remain. */
   left(sender: string): void {
     if (this.#fewest === sender) this.#fewest = null
-    if (this.#queued === null || this.#followers.size === 0) return
+    if (this.#queued === null || this.#subscribers.size === 0) return
     const senders = this.#someSenders()
     for (const other of senders) this.#queued.addTo(other)
     if (!senders.has(sender)) this.#queued.removeFrom(sender)
@@ -73,8 +70,8 @@ export class TurnSenders {
   /** Returns senders of present streams: that which follows the fewest responses, and of the next ones in rotation. */
   #someSenders(): Set<string> {
     const senders = new Set<string>()
-    for (let left = Math.min(maxLookedAt, this.#followers.size); left > 0; left--) {
-      const { sender } = this.#nextFollower().connection
+    for (let left = Math.min(maxLookedAt, this.#subscribers.size); left > 0; left--) {
+      const { sender } = this.#nextSubscriber().connection
       if (!senders.has(sender)) this.#compare(sender)
       senders.add(sender)
     }
@@ -85,11 +82,11 @@ export class TurnSenders {
     if (this.#fewest === null || this.#follows.of(sender) < this.#follows.of(this.#fewest)) this.#fewest = sender
   }
 
-  /** Returns the next follower in rotation; there must be one. */
-  #nextFollower(): FollowerOfSender {
+  /** Returns the next subscriber in rotation; there must be one. */
+  #nextSubscriber(): SubscriberOfSender {
     const next = this.#rotation.next()
     if (next.done !== true) return next.value
-    this.#rotation = this.#followers.values()
-    return this.#rotation.next().value as FollowerOfSender
+    this.#rotation = this.#subscribers.values()
+    return this.#rotation.next().value as SubscriberOfSender
   }
 }

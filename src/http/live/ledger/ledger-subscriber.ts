@@ -4,8 +4,8 @@ import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Drainable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
-import { endOf, type Follower, type Following } from './following.ts'
-import type { LedgerTail } from './ledger-tail.ts'
+import { endOf, type NextCommits } from './next-commits.ts'
+import type { LedgerTail, TailSubscriber } from './ledger-tail.ts'
 import { RowsUnreadable } from './row-failures.ts'
 import { type MatchingRow, matchingRows, type RowFilter } from './row-filter.ts'
 import { RowWriter, type RowWriterOptions } from './row-writer.ts'
@@ -13,7 +13,7 @@ import { RowWriter, type RowWriterOptions } from './row-writer.ts'
 /** The position at which a stream begins; with a reset where the client sent none of this gateway's. */
 export type StartPosition = LedgerPosition | 'malformed'
 
-export interface FollowerOptions extends RowWriterOptions {
+export interface LedgerSubscriberOptions extends RowWriterOptions {
   readonly tail: LedgerTail
   readonly sender: string
   readonly filter: RowFilter
@@ -28,8 +28,8 @@ const retryMilliseconds = 1_000
  * One stream of ledger rows. It has a position of its own, and writes the rows after it one after the other: while its
  * client does not read it stops, and goes on from there.
  */
-export class LedgerFollower implements Follower, Drainable {
-  readonly #options: FollowerOptions
+export class LedgerSubscriber implements TailSubscriber, Drainable {
+  readonly #options: LedgerSubscriberOptions
   #position: StartPosition
   #isRunning = false
   /** Whether there may be more rows since the run began. */
@@ -42,7 +42,7 @@ export class LedgerFollower implements Follower, Drainable {
   #isResting = false
   readonly #awaited: AwaitedPosition
 
-  constructor(options: FollowerOptions) {
+  constructor(options: LedgerSubscriberOptions) {
     this.#options = options
     this.#position = options.position
     this.#awaited = new AwaitedPosition(options.versions, () => this.advance())
@@ -128,12 +128,12 @@ export class LedgerFollower implements Follower, Drainable {
     return position === 'malformed' ? this.#reset() : this.#take(position, tail.commitsInMemory(position))
   }
 
-  async #take(position: LedgerPosition, following: Following, timeUp?: Cancellation): Promise<boolean> {
+  async #take(position: LedgerPosition, next: NextCommits, timeUp?: Cancellation): Promise<boolean> {
     if (this.#isClosed) return false
-    switch (following.kind) {
+    switch (next.kind) {
       case 'commits':
         this.#awaited.end()
-        return this.#write(matchingRows(following.commits, this.#options.filter), endOf(following.commits), timeUp)
+        return this.#write(matchingRows(next.commits, this.#options.filter), endOf(next.commits), timeUp)
       case 'none':
         this.#sendFreshness()
         return false

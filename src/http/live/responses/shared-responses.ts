@@ -2,22 +2,22 @@ import { Budget } from '../../../graphql/execution/admission/budget.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { Evaluator, type EvaluatorOptions } from './evaluation/evaluator.ts'
-import type { FollowedQuery } from './followed-query.ts'
-import { FollowedResponse, type FollowedResponseParts } from './followed-response.ts'
+import type { SharedQuery } from './shared-query.ts'
+import { SharedResponse, type SharedResponseParts } from './shared-response.ts'
 import { ResponsesByTag } from './responses-by-tag.ts'
 
-export interface FollowedResponsesOptions extends EvaluatorOptions {
+export interface SharedResponsesOptions extends EvaluatorOptions {
   readonly fanOut: FanOut
   readonly onDelivery: () => void
 }
 
-/** The responses that streams of a process follow, by name and by the cache tags of their data. */
-export class FollowedResponses {
+/** The shared responses of a process, by name and by the cache tags of their data. */
+export class SharedResponses {
   readonly evaluator: Evaluator
-  readonly #parts: FollowedResponseParts
-  readonly #byName = new Map<string, FollowedResponse>()
+  readonly #parts: SharedResponseParts
+  readonly #byName = new Map<string, SharedResponse>()
 
-  constructor(options: FollowedResponsesOptions) {
+  constructor(options: SharedResponsesOptions) {
     const { limits, fanOut, versions, onDelivery } = options
     this.evaluator = new Evaluator(options)
     this.#parts = {
@@ -38,14 +38,14 @@ export class FollowedResponses {
   }
 
   /**
-   * Returns whether a response may be kept for a sender's stream: it is followed already, or the sender's share of the
+   * Returns whether a response may be kept for a sender's stream: it is response already, or the sender's share of the
    * memory is not full.
    */
   canStore(sender: string, name: string): boolean {
     return this.#byName.has(name) || this.#parts.storedBytes.hasRoom(sender, 1)
   }
 
-  /** Returns whether a response is followed and up to date, so that another stream gets it at once. */
+  /** Returns whether a response is response and up to date, so that another stream gets it at once. */
   isUpToDate(name: string): boolean {
     return this.#byName.get(name)?.isUpToDate ?? false
   }
@@ -67,35 +67,35 @@ export class FollowedResponses {
   }
 
   /** Makes a stream follow a query until it closes. */
-  follow(query: FollowedQuery, connection: LiveConnection): void {
+  follow(query: SharedQuery, connection: LiveConnection): void {
     const { sender } = connection
     const { versions, byTag, follows } = this.#parts
-    const followed = this.#byName.get(query.name) ?? new FollowedResponse(query, this.#parts, sender)
-    this.#byName.set(query.name, followed)
+    const response = this.#byName.get(query.name) ?? new SharedResponse(query, this.#parts, sender)
+    this.#byName.set(query.name, response)
     follows.add(sender, 1)
-    const remove = followed.add(connection)
+    const remove = response.add(connection)
     if (!versions.isListening) connection.sendStale(query.staleFrame)
     connection.onClose(() => {
       remove()
       follows.giveBack(sender, 1)
-      if (!followed.isUnused) return
+      if (!response.isUnused) return
       this.#byName.delete(query.name)
-      byTag.delete(followed)
+      byTag.delete(response)
     })
   }
 
   /** Notes what a commit changed; null in the first report of a connection: anything may have changed before it. */
   committed(tags: readonly string[] | null): void {
     if (tags !== null) return this.#parts.byTag.committed(tags)
-    for (const followed of this.#byName.values()) followed.invalidate()
+    for (const response of this.#byName.values()) response.invalidate()
   }
 
   /** Notes that notifications of commits have begun or stopped. */
   listening(isListening: boolean): void {
     if (!isListening) this.evaluator.onListeningStopped()
-    for (const followed of this.#byName.values()) {
-      if (isListening) followed.onListeningResumed()
-      else followed.becomeUncertain()
+    for (const response of this.#byName.values()) {
+      if (isListening) response.onListeningResumed()
+      else response.becomeUncertain()
     }
   }
 }

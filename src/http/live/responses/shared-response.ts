@@ -6,13 +6,13 @@ import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationPace, retryMilliseconds } from './evaluation/evaluation-pace.ts'
 import type { Evaluator } from './evaluation/evaluator.ts'
 import { TurnSenders } from './evaluation/turn-senders.ts'
-import { laterVersion, type FollowedQuery, type TimedEvaluation } from './followed-query.ts'
+import { laterVersion, type SharedQuery, type TimedEvaluation } from './shared-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
-import { ResponseFollower } from './response-follower.ts'
+import { Subscriber } from './subscriber.ts'
 import type { ResponsesByTag, TaggedResponse } from './responses-by-tag.ts'
 
-/** The parts that all followed responses of a process share. */
-export interface FollowedResponseParts {
+/** The parts that all shared responses of a process share. */
+export interface SharedResponseParts {
   readonly limits: LiveLimits
   readonly fanOut: FanOut
   readonly versions: DataVersions
@@ -30,14 +30,14 @@ export interface FollowedResponseParts {
  * from those before, one buffer is written to all. Two such pushes are a minimum time apart: of several changes in it
  * the newest counts. After each evaluation the next one waits some times as long as it took, whatever its result.
  */
-export class FollowedResponse implements TaggedResponse {
-  readonly #parts: FollowedResponseParts
-  readonly #followers = new Set<ResponseFollower>()
+export class SharedResponse implements TaggedResponse {
+  readonly #parts: SharedResponseParts
+  readonly #subscribers = new Set<Subscriber>()
   /** The senders in whose turns it is evaluated. */
   readonly #senders: TurnSenders
   /** Number of evaluations that have begun. */
   #evaluations = 0
-  /** Number of pushes: a follower with a smaller one is behind. */
+  /** Number of pushes: a subscriber with a smaller one is behind. */
   #revision = 0
   #pushed: PushedResponse | null = null
   /** The frame that tells that there is no response any more; null if there is one. */
@@ -51,12 +51,12 @@ export class FollowedResponse implements TaggedResponse {
   readonly #pace: EvaluationPace
 
   constructor(
-    readonly query: FollowedQuery,
-    parts: FollowedResponseParts,
+    readonly query: SharedQuery,
+    parts: SharedResponseParts,
     readonly chargedSender: string,
   ) {
     this.#parts = parts
-    this.#senders = new TurnSenders(this.#followers, parts.follows, chargedSender)
+    this.#senders = new TurnSenders(this.#subscribers, parts.follows, chargedSender)
     this.#isUncertain = !parts.versions.isListening
     this.#pace = new EvaluationPace(parts.limits, () => void this.#run())
   }
@@ -67,7 +67,7 @@ export class FollowedResponse implements TaggedResponse {
   }
 
   get isUnused(): boolean {
-    return this.#followers.size === 0
+    return this.#subscribers.size === 0
   }
 
   /**
@@ -75,16 +75,16 @@ export class FollowedResponse implements TaggedResponse {
    * @returns removes the stream
    */
   add(connection: LiveConnection): () => void {
-    const follower: ResponseFollower = new ResponseFollower(connection, this.#evaluations, () => {
-      if (follower.isBehind) this.#deliver(follower)
-      else this.#sendStale(follower)
+    const subscriber: Subscriber = new Subscriber(connection, this.#evaluations, () => {
+      if (subscriber.isBehind) this.#deliver(subscriber)
+      else this.#sendStale(subscriber)
     })
-    this.#followers.add(follower)
-    if (this.isUpToDate) this.#deliver(follower)
+    this.#subscribers.add(subscriber)
+    if (this.isUpToDate) this.#deliver(subscriber)
     else this.#schedule()
     this.#senders.joined(connection.sender)
     return () => {
-      if (!this.#followers.delete(follower)) return
+      if (!this.#subscribers.delete(subscriber)) return
       this.#senders.left(connection.sender)
       if (!this.isUnused) return
       this.#pace.cancel()
@@ -106,26 +106,26 @@ export class FollowedResponse implements TaggedResponse {
   /** Notes that clients may have old data, as when notifications of commits have stopped, and sends `stale` to the streams. */
   becomeUncertain(): void {
     this.#isUncertain = true
-    this.#parts.fanOut([...this.#followers], (follower) => this.#sendStale(follower))
+    this.#parts.fanOut([...this.#subscribers], (subscriber) => this.#sendStale(subscriber))
   }
 
   /** Writes the newest response to a stream that does not have it, or that there is none any more. */
-  #deliver(follower: ResponseFollower): void {
+  #deliver(subscriber: Subscriber): void {
     const frame = this.#pushed === null ? this.#refusal : this.#frameNow(this.#pushed)
-    if (frame === null || follower.written === this.#revision) return
-    if (!this.#followers.has(follower) || !follower.write(frame, this.#revision)) return
+    if (frame === null || subscriber.written === this.#revision) return
+    if (!this.#subscribers.has(subscriber) || !subscriber.write(frame, this.#revision)) return
     this.#parts.onDelivery()
-    this.#sendStale(follower)
+    this.#sendStale(subscriber)
   }
 
   /** Tells a stream that its data may be out of date, if it may. */
-  #sendStale(follower: ResponseFollower): void {
-    if (this.#isUncertain && this.#followers.has(follower)) follower.sendStale(this.query.staleFrame)
+  #sendStale(subscriber: Subscriber): void {
+    if (this.#isUncertain && this.#subscribers.has(subscriber)) subscriber.sendStale(this.query.staleFrame)
   }
 
   /** Whether a stream has no event yet. */
   get #isAwaited(): boolean {
-    return [...this.#followers].some(({ written, connection }) => written === 0 && !connection.isFull)
+    return [...this.#subscribers].some(({ written, connection }) => written === 0 && !connection.isFull)
   }
 
   #schedule(): void {
@@ -178,12 +178,12 @@ export class FollowedResponse implements TaggedResponse {
     this.#refusal = null
     this.#keep(pushedResponse(this.query, { digest, body, version }))
     const behind = this.#receivers().filter(({ written }) => written !== this.#revision)
-    this.#parts.fanOut(behind, (follower) => this.#deliver(follower), delivered)
+    this.#parts.fanOut(behind, (subscriber) => this.#deliver(subscriber), delivered)
   }
 
   /** Returns the streams to send the response to: where data changed meanwhile, those that joined later may have seen newer data. */
-  #receivers(): ResponseFollower[] {
-    const all = [...this.#followers].filter(({ written }) => written === 0 || this.#parts.versions.isListening)
+  #receivers(): Subscriber[] {
+    const all = [...this.#subscribers].filter(({ written }) => written === 0 || this.#parts.versions.isListening)
     return this.#isDirty ? all.filter(({ evaluationsBefore }) => evaluationsBefore < this.#evaluations) : all
   }
 
@@ -203,8 +203,8 @@ export class FollowedResponse implements TaggedResponse {
     this.#keep(null)
     if (this.#parts.versions.isListening) this.#isUncertain = false
     this.#pace.rest(retryMilliseconds, milliseconds)
-    const send = (follower: ResponseFollower): void =>
-      isEnd ? follower.end(frame, this.#revision) : this.#deliver(follower)
+    const send = (subscriber: Subscriber): void =>
+      isEnd ? subscriber.end(frame, this.#revision) : this.#deliver(subscriber)
     this.#parts.fanOut(this.#receivers(), send, delivered)
   }
 

@@ -1,7 +1,7 @@
 import type { Drainable, LiveConnection } from '../delivery/live-connection.ts'
 
 /** One of the streams that follow a response. */
-export class ResponseFollower implements Drainable {
+export class Subscriber implements Drainable {
   /** Revision of the response that was written last; 0 before the first. */
   written = 0
   /** Whether the newest response waits until the client has read everything. */

@@ -1,7 +1,7 @@
 import type { CommitPage, LedgerPosition, NoCommits, StreamedCommit } from '../../../graphql/ledger-log.ts'
 
 /** The next commits for a stream, or why there are none after its position. `notInMemory`: the database may have some. */
-export type Following = Pick<CommitPage, 'kind' | 'commits'> | NoCommits | { readonly kind: 'notInMemory' }
+export type NextCommits = Pick<CommitPage, 'kind' | 'commits'> | NoCommits | { readonly kind: 'notInMemory' }
 
 /** Returns the position after commits; null if there are none. */
 export function endOf(commits: readonly StreamedCommit[]): LedgerPosition | null {
@@ -12,13 +12,4 @@ export function endOf(commits: readonly StreamedCommit[]): LedgerPosition | null
 /** Tells whether a position is that after all commits. */
 export function isSamePlace(position: LedgerPosition, end: LedgerPosition | null): boolean {
   return position.rows === null && position.seq === end?.seq && position.version === end.version
-}
-
-/** A stream of rows that reads on when there are more. */
-export interface Follower {
-  advance(): void
-  /** Tells the client that rows may be late. */
-  sendStale(): void
-  /** Notes that notifications of commits have stopped. */
-  onListeningStopped(): void
 }

@@ -12,7 +12,7 @@ export interface TimedEvaluation extends Evaluation {
 }
 
 /** A query that streams can follow: how its response is evaluated, and how that is written to a stream. */
-export interface FollowedQuery {
+export interface SharedQuery {
   /** Equal for queries with equal responses in equal frames. */
   readonly name: string
   /** Makes the response. */
