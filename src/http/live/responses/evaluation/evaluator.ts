@@ -1,3 +1,4 @@
+import { seqOf } from '../../../../domain/identity/data-version.ts'
 import type { LiveLimits } from '../../../../limits/live.ts'
 import type { DataVersions } from '../../../cache/data-versions.ts'
 import type { SharedQuery, TimedEvaluation } from '../shared-query.ts'
@@ -60,7 +61,7 @@ export class Evaluator {
       return { begun, ...(await query.evaluate()), milliseconds: performance.now() - startedAt }
     })
     const { version } = evaluation.response.origin
-    const seq = version === null ? 0 : Number.parseInt(version, 10)
+    const seq = version === null ? 0 : seqOf(version)
     await this.#versions.untilNotified({ seq })
     // Notifications have begun meanwhile: their server may not have reached the version of the result yet.
     const mayBeAhead =
