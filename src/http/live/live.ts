@@ -105,7 +105,7 @@ export function createLive(options: LiveOptions): Live {
   return {
     stages: new Map([
       [liveVaults.path, () => vaultStream({ ...ofState, admission, evaluate, respond: answerRest })],
-      [liveEvents.path, () => restLedgerStream({ operations, connections, createLedgerStream })],
+      [liveEvents.path, () => restLedgerStream({ admission, operations, connections, createLedgerStream })],
       [graphqlPath, graphqlStream({ ...ofState, operations, findDocument, admission, evaluate, createLedgerStream })],
     ]),
     committed({ tags }) {

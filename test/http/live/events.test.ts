@@ -5,7 +5,7 @@ import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream, type ReceivedEvent } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
 
-const vaults = [addressOf(1), addressOf(2)] as const
+const vaults = [addressOf(1), '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'] as const
 
 let database: TestDatabase
 let gateway: LiveGateway
@@ -99,9 +99,9 @@ describe('a stream of ledger rows', () => {
     expect(dataOf(await again.until('event', 2))).toEqual((await ledgers()).slice(2))
   })
 
-  test('is filtered by vaults and types, and its ids do not depend on the filter', async () => {
+  test('is filtered by vaults, in any spelling, and types, and its ids do not depend on the filter', async () => {
     const all = await follow()
-    const ofVault = await follow(`vault=${vaults[1]}`)
+    const ofVault = await follow(`vault=${vaults[1].toLowerCase()}`)
     const ofType = await follow('type=plant,rebalance')
     await commit(vaults[0], 2)
     await commit(vaults[1], 1, 'plant')
@@ -112,15 +112,19 @@ describe('a stream of ledger rows', () => {
   })
 
   test.each([
-    ['after=nonsense', 'after'],
-    ['type=nothing', 'type'],
-    ['vault=0x12', 'vault'],
-    ['vault=0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741a', 'vault'],
-  ])('is refused for %s', async (query, parameter) => {
+    ['after=nonsense', 'after', 'after is neither the id of an event nor a Data-Version'],
+    ['type=plant,nothing', 'type', 'type names "nothing", which is none of '],
+    ['vault=0x12', 'vault', 'vault names "0x12", which is no address'],
+    [
+      'vault=0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A,0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741a',
+      'vault',
+      'vault: "0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741a" is not an address: its EIP-55 checksum is wrong',
+    ],
+  ])('is refused for %s', async (query, parameter, detail) => {
     const client = await follow(query)
     await client.ended
     expect(client.status).toBe(400)
-    expect(JSON.parse(client.text())).toMatchObject({ parameter })
+    expect(JSON.parse(client.text())).toMatchObject({ parameter, detail: expect.stringContaining(detail) as string })
   })
 })
 

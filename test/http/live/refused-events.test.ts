@@ -7,6 +7,7 @@ import { createLiveOperations } from '../../../src/http/live/operations/live-ope
 import type { Exchange } from '../../../src/http/middleware.ts'
 import { defaultQueryLimits } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
+import { addressOf } from '../../support/world.ts'
 
 const unused = (): never => {
   throw new Error('Nothing is run or reported.')
@@ -17,12 +18,13 @@ test('a stream of rows that admission control refuses says when to try again', a
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   const slot = { release: () => undefined }
   const stream = restLedgerStream({
+    admission,
     operations: createLiveOperations(executor, liveLimits, { sender: 'live', report: unused }),
     connections: { admit: () => slot } as unknown as Parameters<typeof restLedgerStream>[0]['connections'],
     createLedgerStream: unused,
   })
   const response = await stream({
-    request: { method: 'GET', path: '/live/events', query: new URLSearchParams() },
+    request: { method: 'GET', path: '/live/events', query: new URLSearchParams({ vault: addressOf(1) }) },
     sender: 'one',
     onDisconnect: () => undefined,
     trace: { report: unused },

@@ -10,6 +10,7 @@ import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Opening } from '../responses/opening.ts'
 import { LedgerSubscriber, type StartPosition } from './ledger-subscriber.ts'
 import type { LedgerTail } from './ledger-tail.ts'
+import type { RowFilter } from './row-filter.ts'
 import { type RowFormat, RowFrames } from './row-frames.ts'
 import { RowPace } from './row-pace.ts'
 
@@ -23,8 +24,7 @@ export interface LedgerStreamOptions {
 
 /** A request for a stream of ledger rows. */
 export interface LedgerRequest {
-  /** Arguments of the field `ledger`. */
-  readonly args: Readonly<Record<string, unknown>>
+  readonly filter: RowFilter
   /** The position to begin after; null for the present one. Last-Event-ID takes precedence. */
   readonly after: LedgerPosition | null
   readonly format: RowFormat
@@ -43,8 +43,7 @@ export function createLedgerStreams(options: LedgerStreamOptions): CreateLedgerS
   const frames = new RowFrames(limits)
   const pace = new RowPace()
 
-  return async (exchange, { args, after, format }, { slot }) => {
-    const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
+  return async (exchange, { filter, after, format }, { slot }) => {
     const resumed = resumedPosition(exchange, after)
     const position = resumed ?? (await tail.readEnd(exchange.sender).catch(() => null))
     if (position === null) {
@@ -56,7 +55,6 @@ export function createLedgerStreams(options: LedgerStreamOptions): CreateLedgerS
       const id = resumed === null && position !== 'malformed' ? formatLedgerPosition(position) : null
       connection.write(eventFrame({ retry: limits.retrySeconds * 1000, id }))
       if (!versions.isListening) connection.sendStale(format.staleFrame)
-      const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
       const shared = { limits, tail, frames, pace, versions, onDelivery }
       new LedgerSubscriber({ ...shared, sender: exchange.sender, connection, filter, format, position })
     })

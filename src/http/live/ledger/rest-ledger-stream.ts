@@ -3,18 +3,23 @@ import { liveEventOperation, liveEvents } from '../../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../../rest/parameters.ts'
 import { problem } from '../../../rest/problem.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
+import { canonicalAddress } from '../../../graphql/canonical-address.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
+import { preparationCosts } from '../../../limits.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
-import type { Handler } from '../../middleware.ts'
+import type { Exchange, Handler } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { openAt } from '../responses/opening.ts'
 import type { LiveOperations } from '../operations/live-operations.ts'
-import type { RowFormat } from './row-frames.ts'
+import { type AdmitPreparation, prepareStream } from '../prepare-stream.ts'
 import type { CreateLedgerStream, LedgerRequest } from './ledger-stream.ts'
+import { rowFilter } from './row-filter.ts'
+import type { RowFormat } from './row-frames.ts'
 
 export interface RestLedgerStreamOptions {
+  readonly admission: AdmitPreparation
   readonly operations: LiveOperations
   readonly connections: LiveConnections
   readonly createLedgerStream: CreateLedgerStream
@@ -31,7 +36,8 @@ const resetData = problem(
 ).body
 
 /** Serves `/live/events`: the rows of ledgers, in the order of commits. */
-export function restLedgerStream({ operations, connections, createLedgerStream }: RestLedgerStreamOptions): Handler {
+export function restLedgerStream(options: RestLedgerStreamOptions): Handler {
+  const { admission, operations, connections, createLedgerStream } = options
   const format: RowFormat = {
     name: liveEvents.path,
     sender: operations.requestContext.sender,
@@ -48,32 +54,49 @@ export function restLedgerStream({ operations, connections, createLedgerStream }
     freshFrame: eventFrame({ event: 'fresh', data: '{}' }),
   }
 
+  /** Converts addresses under admission control: one that is not known costs a hash. */
+  function canonical(
+    exchange: Exchange,
+    vaults: readonly string[],
+  ): Promise<ReturnType<typeof servedForms> | 'overloaded'> {
+    const cost = vaults.length * preparationCosts.variableValue
+    return prepareStream(admission, exchange, cost, () => servedForms(vaults))
+  }
+
   return (exchange) => {
     const { request, sender } = exchange
     const refusal = responseByMethod(request.method)
     if (refusal !== null) return new EncodedResponse(refusal)
     const parameters = parametersOf(request.query)
     if ('refusal' in parameters) return refuse(request, parameters.refusal)
-    const { variables, after } = parameters
+    const { vaults, types, after } = parameters
     return openAt(exchange, connections.admit(sender), async (opening) => {
-      const checked = await operations.checkSubscription(liveEventOperation.text.toString(), { variables }, exchange)
-      if (checked === null) throw new Error('The document of rows is not valid.')
-      if ('status' in checked) return toProblem(checked)
-      return createLedgerStream(exchange, { args: checked.args, after, format }, opening)
+      const served = vaults === undefined ? null : await canonical(exchange, vaults)
+      if (served === 'overloaded') return overloaded()
+      if (served !== null && 'status' in served) return served
+      return createLedgerStream(exchange, { filter: rowFilter(served, types), after, format }, opening)
     })
   }
 }
 
-/** Variables of the document, and the position to begin after. */
+/** Vaults and types of the rows, if given, and the position to begin after. */
 interface LedgerParameters extends Pick<LedgerRequest, 'after'> {
-  readonly variables: Readonly<Record<string, unknown>>
+  readonly vaults: readonly string[] | undefined
+  readonly types: readonly string[] | undefined
 }
 
 function parametersOf(query: URLSearchParams): LedgerParameters | { readonly refusal: TextResponse } {
   try {
-    const { after, ...variables } = readParameters(liveEvents.queryParameters, query) as { readonly after?: string }
+    const { vaults, types, after } = readParameters(liveEvents.queryParameters, query) as {
+      readonly vaults?: readonly string[]
+      readonly types?: readonly string[]
+      readonly after?: string
+    }
     const position = after === undefined ? null : parseLedgerPosition(after)
-    if (after === undefined || position !== null) return { variables, after: position }
+    if (after === undefined || position !== null) {
+      // The type of a row is the name of its enum value in lower case.
+      return { vaults, types: types?.map((type) => type.toLowerCase()), after: position }
+    }
     return { refusal: problem('BAD_PARAMETER', 'after is neither the id of an event nor a Data-Version', 'after') }
   } catch (error) {
     if (!(error instanceof BadParameter)) throw error
@@ -81,14 +104,11 @@ function parametersOf(query: URLSearchParams): LedgerParameters | { readonly ref
   }
 }
 
-/**
- * Converts the refusal of the document to a problem. A refusal for its values is one of the parameter `vault`: the only
- * value that it can refuse is an address with a wrong checksum.
- */
-function toProblem({ body, status }: TextResponse): TextResponse {
-  if (status === 503) return overloaded()
-  const { errors } = JSON.parse(body) as { readonly errors: readonly { readonly message: string }[] }
-  const message = errors[0]?.message ?? ''
-  if (status >= 500) return problem('INTERNAL', message)
-  return problem('BAD_PARAMETER', `vault: ${message.replace(/^.*?; /, '')}`, 'vault')
+/** Returns the served forms of addresses in any spelling, or the problem of one with a wrong checksum. */
+function servedForms(vaults: readonly string[]): readonly string[] | TextResponse {
+  const served = vaults.map(canonicalAddress)
+  const wrong = vaults.find((vault, at) => served[at] !== canonicalAddress(vault.toLowerCase()))
+  if (wrong === undefined) return served
+  const detail = `vault: ${JSON.stringify(wrong)} is not an address: its EIP-55 checksum is wrong`
+  return problem('BAD_PARAMETER', detail, 'vault')
 }

@@ -6,6 +6,14 @@ export interface RowFilter {
   readonly types: ReadonlySet<string> | null
 }
 
+/** Creates a filter; without vaults, or types, it is for all. */
+export function rowFilter(
+  vaults: Iterable<string> | null | undefined,
+  types: Iterable<string> | null | undefined,
+): RowFilter {
+  return { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
+}
+
 /** A row that matches the filter of a stream, with its commit, but without the other rows of that. */
 export interface MatchingRow {
   readonly seq: number

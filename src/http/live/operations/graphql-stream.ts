@@ -16,6 +16,7 @@ import type { Evaluate } from '../responses/evaluation/evaluate.ts'
 import { noRoom, openAt, type Opening } from '../responses/opening.ts'
 import { createStateStream, type StateStreamParts } from '../responses/state-stream.ts'
 import type { CreateLedgerStream } from '../ledger/ledger-stream.ts'
+import { rowFilter } from '../ledger/row-filter.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
 import {
   answerAsEvents,
@@ -36,6 +37,13 @@ export interface GraphqlStreamOptions extends StateStreamParts {
   readonly admission: AdmitPreparation
   readonly evaluate: Evaluate
   readonly createLedgerStream: CreateLedgerStream
+}
+
+/** Arguments of the field `ledger`, coerced. */
+interface LedgerArguments {
+  readonly vaults?: readonly string[] | null
+  readonly types?: readonly string[] | null
+  readonly after?: string | null
 }
 
 /**
@@ -63,14 +71,14 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     if (release === null) return noRoom()
     opening.slot.onRelease(release)
     if (checked.name !== 'ledger') return followState(exchange, sent, checked, opening)
-    const { after, vaults } = checked.args as { readonly after?: string | null; readonly vaults?: unknown[] | null }
+    const { after, vaults, types } = checked.args as LedgerArguments
     const position = after == null ? null : parseLedgerPosition(after)
     if (after != null && position === null) return invalid('after', 'is neither a cursor nor a data version')
     if (vaults != null && vaults.length > maxStreamVaults) {
       return invalid('vaults', `has ${vaults.length} values, more than ${maxStreamVaults}`)
     }
     const format = rowEvents(operations, sent, checked, exchange.sender)
-    return createLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
+    return createLedgerStream(exchange, { filter: rowFilter(vaults, types), after: position, format }, opening)
   }
 
   /** Follows a subscription to state: its result is evaluated again when its data changes. */
