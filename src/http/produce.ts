@@ -5,7 +5,7 @@ import { AdmissionQueueFull } from '../graphql/execution/admission/admission-con
 import { type DataOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import { charactersAtOnce, type HttpLimits } from '../limits.ts'
-import { problem } from '../rest/problem.ts'
+import { problem, retryLater } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
 import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
@@ -30,6 +30,7 @@ export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Res
 export function createProduce(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
   capacity: SharedCapacity,
+  versions: DataVersions,
   edgePolicy: EdgePolicy | null,
 ): Produce {
   async function respondOrRefuse(
@@ -64,13 +65,15 @@ export function createProduce(
       stateAtStart: stateAtStart ?? unknownData,
     }
     const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
-    const text = await withinDeadline(
+    const produced = await withinDeadline(
       respondOrRefuse(exchange, requestContext, respond),
       answerSeconds,
       signal,
       tooLate,
     )
     const { version } = recorded
+    const isOutdated = stateAtStart !== null && version !== null && !versions.containsAll(stateAtStart, version)
+    const text = isOutdated ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (text.body.length > charactersAtOnce) await nextIteration()
@@ -78,6 +81,14 @@ export function createProduce(
     const origin = { tags, version, isCacheable: recorded.isCacheable && tags.size > 0 }
     return new EncodedResponse(edgePolicy?.(request, text, origin) ?? text, origin)
   }
+}
+
+/** Returns the problem of a response whose data lacks commits that this process was notified of before it was produced. */
+function outdated(): TextResponse {
+  return retryLater(
+    'DATA_NOT_THERE_YET',
+    'The database has moved to a server that lacks the newest commits. Try again.',
+  )
 }
 
 /** The parts that serve responses from the cache, or produce them. */

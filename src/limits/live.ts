@@ -2,7 +2,7 @@
 export const liveLimits = {
   connections: 10_000, // Open streams of a process besides its other connections: 10 KB of memory each.
   connectionsOfSender: 20, // Open streams of a key or address: the tabs of one person.
-  evaluations: 32, // Evaluations of followed responses that run at once, and as many of streams that begin: a commit may change thousands of vaults.
+  evaluations: 32, // Evaluations of shared responses that run at once, and as many of streams that begin: a commit may change thousands of vaults.
   evaluationMilliseconds: 5, // Time of one event-loop iteration in which they begin: cached ones take 50 us each.
   openings: 20_000, // Evaluations of streams that begin and wait for theirs: twice as many as there are streams.
   follows: 50_000, // Responses that all streams follow together: five for each stream, 500 bytes of memory each.

@@ -12,6 +12,7 @@ import { openapiViolations, paths, pathTemplateOf } from '../support/openapi-con
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
+import { withNotifiedVersions } from '../support/notified-versions.ts'
 import { failing, hanging } from '../support/problem.ts'
 import { apply, midnight, vaultA } from '../support/world.ts'
 
@@ -33,7 +34,10 @@ beforeAll(async () => {
   versions.listening(true)
   versions.committed({ version: '5.5', newestTs: 5 })
   versions.upToDate(performance.now())
-  gateway = gatewayOn(database, { versions })
+  gateway = gatewayOn(
+    withNotifiedVersions(database, () => versions),
+    { versions },
+  )
 })
 
 /** Returns the messages of Redocly's linter with strict rules. */

@@ -4,6 +4,7 @@ import { createResponseCache } from '../../src/http/cache/response-cache.ts'
 import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn } from '../support/gateway.ts'
+import { withNotifiedVersions } from '../support/notified-versions.ts'
 import { apply, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
 const whole = `{ _meta { version newestFactAt ageSeconds
@@ -30,14 +31,17 @@ describe('_meta', () => {
     versions.listening(true)
     versions.committed({ version: '3.5', newestTs: midnight + 9 })
     versions.upToDate(performance.now())
-    const gateway = gatewayOn(database, {
-      versions,
-      feeds: () => ({
-        stopped: ['/srv/b/feed.ndjson', '/srv/new.ndjson'],
-        waiting: ['/srv/a/feed.ndjson'],
-        setAside: [],
-      }),
-    })
+    const gateway = gatewayOn(
+      withNotifiedVersions(database, () => versions),
+      {
+        versions,
+        feeds: () => ({
+          stopped: ['/srv/b/feed.ndjson', '/srv/new.ndjson'],
+          waiting: ['/srv/a/feed.ndjson'],
+          setAside: [],
+        }),
+      },
+    )
     expect(await gateway.query(whole)).toEqual({
       _meta: {
         version: '3.5',
@@ -72,7 +76,10 @@ describe('_meta', () => {
     cache.listening(true)
     versions.listening(true)
     versions.committed({ version: '3.5', newestTs: null })
-    const gateway = gatewayOn(database, { cache, versions })
+    const gateway = gatewayOn(
+      withNotifiedVersions(database, () => versions),
+      { cache, versions },
+    )
     const ask = (source: string) => gateway.query<{ _meta: { version: string } }>(source)
     for (const version of ['3.5', '4.6']) {
       if (version === '4.6') versions.committed({ version, newestTs: null })

@@ -6,9 +6,10 @@ import { Turns } from '../../../src/http/async/turns.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createAwaitVersion } from '../../../src/http/middleware/min-data-version.ts'
-import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { emptyDatabase, type TestDatabase, readingBy } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { withNotifiedVersions } from '../../support/notified-versions.ts'
 import { errorOf, problemOf } from '../../support/problem.ts'
 import { rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
@@ -24,6 +25,8 @@ const bodies = { query: '{ universe { screenedAt } }' }
 let database: TestDatabase
 let cache: ResponseCache
 let versions: DataVersions
+/** The database, with the versions that were notified. */
+let notified: TestDatabase
 let gateway: TestGateway
 let isSlow: Promise<void> | null = null
 const servers: TestServer[] = []
@@ -42,14 +45,12 @@ afterEach(async () => {
 function gatewayAt(...heard: string[]): void {
   cache = createResponseCache(1024 * 1024)
   versions = new DataVersions()
-  const slow: TestDatabase = {
-    ...database,
-    query: async (...asked) => {
-      await isSlow
-      return database.query(...asked)
-    },
-  }
-  gateway = gatewayOn(slow, { cache, versions, versionAt: (seq) => readVersionAt(database, seq) })
+  const slow = readingBy(database, async (statement, values, signal, reader) => {
+    await isSlow
+    return reader.read(statement, values, signal)
+  })
+  notified = withNotifiedVersions(slow, () => versions)
+  gateway = gatewayOn(notified, { cache, versions, versionAt: (seq) => readVersionAt(database, seq) })
   listening(true)
   for (const version of heard) commit(version)
   versions.upToDate(performance.now())
@@ -380,7 +381,7 @@ describe('Min-Data-Version', () => {
       await answered
       return '7.5'
     }
-    const slow = gatewayOn(database, { versions, versionAt, trustedProxies: 1 })
+    const slow = gatewayOn(notified, { versions, versionAt, trustedProxies: 1 })
     const ask = async (version: string, sender: string): Promise<number> => {
       const headers = { 'min-data-version': version, 'x-forwarded-for': sender }
       return (await slow.get(snapshot, { headers })).status
@@ -464,7 +465,7 @@ describe('Min-Data-Version', () => {
 
   test('of an old version is refused as unavailable if the database does not answer', async () => {
     gatewayAt('5000.5')
-    const away = gatewayOn(database, { versions, versionAt: () => Promise.reject(new Error('gone')) })
+    const away = gatewayOn(notified, { versions, versionAt: () => Promise.reject(new Error('gone')) })
     const refused = await away.get(snapshot, { headers: { 'min-data-version': '7.5' } })
     expect(await problemOf(refused, 503)).toMatchObject({ type: 'urn:vault-gateway:problem:database-unavailable' })
   })
@@ -474,7 +475,7 @@ describe('Min-Data-Version', () => {
     let error: Error | null = new Error('42P01')
     const versionAt = (seq: number): Promise<string> =>
       error === null ? Promise.resolve(`${seq}.5`) : Promise.reject(error)
-    const failing = gatewayOn(database, { versions, versionAt })
+    const failing = gatewayOn(notified, { versions, versionAt })
     const ask = async (): Promise<number> =>
       (await failing.get(snapshot, { headers: { 'min-data-version': '7.5' } })).status
     expect([await ask(), await ask(), failing.reported]).toEqual([503, 503, [error]])

@@ -5,6 +5,7 @@ import { createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { withNotifiedVersions } from '../../support/notified-versions.ts'
 import { apply, midnight } from '../../support/world.ts'
 
 const key = 'a-key-of-this-test'
@@ -41,7 +42,10 @@ function listeningGateway(options: Partial<AppOptions> = {}): TestGateway {
   versions.listening(true)
   cache.listening(true)
   versions.committed({ version: '5.5', newestTs: 5 })
-  return gateway({ versions, cache, ...options })
+  return gatewayOn(
+    withNotifiedVersions(database, () => versions),
+    { edgeSeconds: 5, versions, cache, ...options },
+  )
 }
 
 function varyOf({ headers }: Response): string[] {
