@@ -144,22 +144,20 @@ export class ReadPacing {
     const milliseconds = performance.now() - this.#since
     const accepts = this.#acceptPhase.next(milliseconds, hasAccepted, !this.#hadTurns)
     if (accepts) this.#pause(this.#wasRead)
-    const allowed = this.#isBehindProxies ? allTurns : this.#nextTurns(milliseconds, hasAccepted)
-    const turns = accepts ? noTurns : allowed
+    const turns = this.#isBehindProxies ? allTurns : this.#nextTurns(milliseconds, hasAccepted)
     this.#hadTurns = !this.#isBehindProxies && turns.ofShort + turns.ofHeavy > 0
     this.#accepted = 0
     this.#readMilliseconds = 0
     this.#readSince = null
     this.#wasRead.clear()
     const { all } = this.#paused
-    if (all.size > 0) this.#paused.resumeNext(turns, this.#resume)
+    if (all.size > 0) this.#paused.resumeNext({ ...turns, ofLight: accepts ? 0 : turnsPerIteration }, this.#resume)
     if (all.size > 0 || turns.ofShort === 0 || turns.ofHeavy === 0 || hasAccepted) this.#schedule()
     else this.#readTimesOfSenders.clear()
   }
 
-  #nextTurns(milliseconds: number, hasAccepted: boolean): ResumeTurns {
+  #nextTurns(milliseconds: number, hasAccepted: boolean): Omit<ResumeTurns, 'ofLight'> {
     return {
-      ofLight: turnsPerIteration,
       ofShort: this.#startOfShort.next(this.#readMilliseconds, hasAccepted),
       ofHeavy: this.#startOfHeavy.next(milliseconds, hasAccepted),
     }
@@ -201,7 +199,6 @@ export class ReadPacing {
   }
 }
 
-const allTurns: ResumeTurns = { ofLight: turnsPerIteration, ofShort: turnsPerIteration, ofHeavy: turnsPerIteration }
-const noTurns: ResumeTurns = { ofLight: 0, ofShort: 0, ofHeavy: 0 }
+const allTurns = { ofShort: turnsPerIteration, ofHeavy: turnsPerIteration }
 /** Minimum duration of a read that is charged to its address. */
 const chargedMilliseconds = 1
