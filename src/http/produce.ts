@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
+import { seqOf } from '../domain/identity/data-version.ts'
 import { Canceller } from '../database/cancellation.ts'
 import { fewestTags } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
@@ -30,7 +31,6 @@ export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Res
 export function createProduce(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
   capacity: SharedCapacity,
-  versions: DataVersions,
   edgePolicy: EdgePolicy | null,
 ): Produce {
   async function respondOrRefuse(
@@ -72,8 +72,7 @@ export function createProduce(
       tooLate,
     )
     const { version } = recorded
-    const isOutdated = stateAtStart !== null && version !== null && !versions.containsAll(stateAtStart, version)
-    const text = isOutdated ? formatProblem(request, outdated()) : produced
+    const text = isOlder(version, stateAtStart?.version) ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (text.body.length > charactersAtOnce) await nextIteration()
@@ -81,6 +80,15 @@ export function createProduce(
     const origin = { tags, version, isCacheable: recorded.isCacheable && tags.size > 0 }
     return new EncodedResponse(edgePolicy?.(request, text, origin) ?? text, origin)
   }
+}
+
+/**
+ * Returns whether data is older than the version that this process was notified of before it was read, or has its number in
+ * another history. Reads have then moved to a server that lacks the newest commits: a standby that was promoted.
+ */
+function isOlder(version: string | null, notified: string | null | undefined): boolean {
+  if (version === null || notified == null || version === notified) return false
+  return seqOf(version) <= seqOf(notified)
 }
 
 /** Returns the problem of a response whose data lacks commits that this process was notified of before it was produced. */

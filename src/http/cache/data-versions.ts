@@ -6,8 +6,6 @@ import { type HeaderList, headerList } from './encoded-response.ts'
 
 /** State of the data as this process was notified of it, with the headers that report it and the headers of every response. */
 export interface NotifiedState extends DataState {
-  /** Number of starts and stops of notifications before it: after one, they may come from another server. */
-  readonly interruptions: number
   readonly headers: HeaderList
 }
 
@@ -29,7 +27,6 @@ export class DataVersions {
   #newest: { readonly seq: number; readonly text: string; readonly newestTs: number | null } | null = null
   /** Greatest sequence number of versions that were notified before the last interruption; 0 if there are none. */
   #newestBefore = 0
-  #interruptions = 0
   readonly #known = new Map<number, string>()
   /** When this process was last known to have received all commits, in milliseconds of performance.now(). */
   #provenAt: number | null = null
@@ -60,7 +57,6 @@ export class DataVersions {
 
   listening(isListening: boolean): void {
     this.#isListening = isListening
-    this.#interruptions++
     this.#newestBefore = Math.max(this.#newestBefore, this.newestSeq ?? 0)
     this.#newest = null
     this.#isProofCurrent = false
@@ -88,18 +84,8 @@ export class DataVersions {
     if (this.#state?.ageSeconds === ageSeconds) return this.#state
     const { text: version = null, newestTs = null } = this.#newest ?? {}
     const headers = headersOf({ version, newestTs, ageSeconds })
-    this.#state = { version, newestTs, ageSeconds, headers, interruptions: this.#interruptions }
+    this.#state = { version, newestTs, ageSeconds, headers }
     return this.#state
-  }
-
-  /**
-   * Returns whether data that was read later than a state contains what had been notified then. It may not where reads have
-   * moved to a server that lacks the newest commits: a standby that was promoted.
-   * @param version of the data
-   */
-  containsAll({ version: notified, interruptions }: NotifiedState, version: string): boolean {
-    if (notified === null || notified === version) return true
-    return seqOf(version) > seqOf(notified) && interruptions === this.#interruptions
   }
 
   /** Returns whether a version with this sequence number, or a later one, was notified. */
