@@ -72,7 +72,7 @@ export function createProduce(
       tooLate,
     )
     const { version } = recorded
-    const text = isOlder(version, stateAtStart?.version) ? formatProblem(request, outdated()) : produced
+    const text = lacksNotified(version, stateAtStart?.version) ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (text.body.length > charactersAtOnce) await nextIteration()
@@ -83,10 +83,10 @@ export function createProduce(
 }
 
 /**
- * Returns whether data is older than the version that this process was notified of before it was read, or has its number in
- * another history. Reads have then moved to a server that lacks the newest commits: a standby that was promoted.
+ * Returns whether data surely lacks the version that this process was notified of before it was read: its own version is lower,
+ * or has the same number in another history. Reads have then moved to a server that lacks the newest commits: a standby that was promoted.
  */
-function isOlder(version: string | null, notified: string | null | undefined): boolean {
+function lacksNotified(version: string | null, notified: string | null | undefined): boolean {
   if (version === null || notified == null || version === notified) return false
   return seqOf(version) <= seqOf(notified)
 }

@@ -40,6 +40,22 @@ async function nodes(...intercepts: Intercept[]) {
   }
 }
 
+/** Reads nodes, with short times for lasting faults, until one answers that a contract has no code. */
+function readUntilCodeIsMissing(urls: readonly string[]): {
+  readonly messages: ReaderMessage[]
+  /** Lasting faults as they are reported; null where one has passed. */
+  readonly problems: (string | null)[]
+  readonly ended: Promise<void>
+} {
+  const [messages, problems]: [ReaderMessage[], (string | null)[]] = [[], []]
+  const options = optionsOf(jsonOf(...urls), { messages })
+  const retry = { ...options.retry, faultTimes: shortFaultTimes }
+  const onLastingFault = (problem: string | null): void => void problems.push(problem)
+  const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
+  const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
+  return { messages, problems, ended }
+}
+
 /** Runs a reader that does not follow the chain; returns the error that ends it, and its log messages. */
 async function endOf(...intercepts: Intercept[]): Promise<{ message: string; messages: ReaderMessage[] }> {
   const { urls, hosts, close } = await nodes(...intercepts)
@@ -176,12 +192,7 @@ test.each<[string, RpcAnswer | HttpAnswer, string]>([
     const { urls, close } = await nodes((request, pass) =>
       answer === refusal ? Promise.resolve(refusal) : answering(answer)(request, pass),
     )
-    const [messages, problems]: [ReaderMessage[], (string | null)[]] = [[], []]
-    const options = optionsOf(jsonOf(...urls), { messages })
-    const retry = { ...options.retry, faultTimes: shortFaultTimes }
-    const onLastingFault = (problem: string | null): void => void problems.push(problem)
-    const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
-    const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
+    const { messages, problems, ended } = readUntilCodeIsMissing(urls)
     const problem = 'a node limits the rate of requests, or its quota is used up'
     await vi.waitFor(() => expect(problems).toEqual([problem]), { timeout: 5_000 })
     // Longer than the time limit of any other fault.
@@ -241,12 +252,7 @@ test('of two nodes, one that refuses access and one that is unreachable are both
   const intercept: Intercept = (request, pass) =>
     isAway ? Promise.resolve('drop') : answering({ result: '0x' })(request, pass)
   const { urls, close } = await nodes(always({ status: 401, body: '' }), intercept)
-  const [messages, problems]: [ReaderMessage[], (string | null)[]] = [[], []]
-  const options = optionsOf(jsonOf(...urls), { messages })
-  const retry = { ...options.retry, faultTimes: shortFaultTimes }
-  const onLastingFault = (problem: string | null): void => void problems.push(problem)
-  const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
-  const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
+  const { messages, problems, ended } = readUntilCodeIsMissing(urls)
   await vi.waitFor(() => expect(problems).toEqual(['a node refuses access, and a node is away']), { timeout: 5_000 })
   // Longer than for nodes that all refuse: an unreachable one may come back.
   await new Promise((resolve) => setTimeout(resolve, 1_000))

@@ -61,7 +61,7 @@ export class AcceptPhase {
    * Returns whether the next iteration is one of a phase.
    * @param milliseconds that the iteration took
    * @param hasAccepted whether the iteration accepted a connection
-   * @param mayBegin whether a phase may begin after the iteration
+   * @param mayBegin whether a phase may follow the iteration where it was long: new connections had no turns in it
    */
   next(milliseconds: number, hasAccepted: boolean, mayBegin: boolean): boolean {
     const now = performance.now()
