@@ -121,7 +121,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const addressNow = createExampleAddress({ executor, isOpen, report })
   const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
   const awaitVersion = createAwaitVersion(versions, versionAt, (error) => report(error, minDataVersionHeader), turns)
-  const produce = createProduce(limits, capacity, createEdgePolicy(options.edgeSeconds ?? 0, isOpen))
+  const produce = createProduce(limits, capacity, versions, createEdgePolicy(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveLimits,
     observer: observer?.live,

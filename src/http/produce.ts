@@ -10,7 +10,7 @@ import { problem, retryLater } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
 import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
-import type { OnDisconnect } from './cache/productions.ts'
+import type { OnDisconnect, StartProduction } from './cache/productions.ts'
 import { cacheKey } from './cache/cache-key.ts'
 import type { DataVersions } from './cache/data-versions.ts'
 import type { ResponseCache } from './cache/response-cache.ts'
@@ -31,6 +31,7 @@ export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Res
 export function createProduce(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
   capacity: SharedCapacity,
+  versions: DataVersions,
   edgePolicy: EdgePolicy | null,
 ): Produce {
   async function respondOrRefuse(
@@ -76,8 +77,10 @@ export function createProduce(
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (text.body.length > charactersAtOnce) await nextIteration()
-    // A response without reads is a refusal, or introspection: it would only evict other responses.
-    const origin = { tags, version, isCacheable: recorded.isCacheable && tags.size > 0 }
+    // A response without reads is a refusal, or introspection: it would only evict other responses. Data of a version that
+    // was not notified yet may be of another history.
+    const isCacheable = recorded.isCacheable && tags.size > 0 && !versions.isAhead(version)
+    const origin = { tags, version, isCacheable }
     return new EncodedResponse(edgePolicy?.(request, text, origin) ?? text, origin)
   }
 }
@@ -112,11 +115,19 @@ interface CachedOptions {
  * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
  */
 export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
+  async function whenConfirmed(produced: Promise<EncodedResponse>, { request, stateAtStart }: Exchange) {
+    const response = await produced
+    const { version } = response.origin
+    const isTrue = stateAtStart === null || (await versions.isSameHistory(version, stateAtStart))
+    return isTrue ? response : refuse(request, outdated())
+  }
+
   return (exchange) => {
     exchange.stateAtStart = versions.currentState()
     const { sender, onDisconnect } = exchange
-    if (!cache.isEnabled) return produce(exchange, onDisconnect, respond)
-    return cache.answer(cacheKey(exchange), sender, onDisconnect, (onAllLeft) => produce(exchange, onAllLeft, respond))
+    const start: StartProduction = (onAllLeft) => produce(exchange, onAllLeft, respond)
+    const answer = cache.isEnabled ? cache.answer(cacheKey(exchange), sender, onDisconnect, start) : start(onDisconnect)
+    return answer instanceof Promise ? whenConfirmed(answer, exchange) : answer
   }
 }
 

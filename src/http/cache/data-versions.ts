@@ -7,6 +7,8 @@ import { type HeaderList, headerList } from './encoded-response.ts'
 /** State of the data as this process was notified of it, with the headers that report it and the headers of every response. */
 export interface NotifiedState extends DataState {
   readonly headers: HeaderList
+  /** Number of times that notifications began or ended before it. */
+  readonly interruptions: number
 }
 
 /**
@@ -27,6 +29,7 @@ export class DataVersions {
   #newest: { readonly seq: number; readonly text: string; readonly newestTs: number | null } | null = null
   /** Greatest sequence number of versions that were notified before the last interruption; 0 if there are none. */
   #newestBefore = 0
+  #interruptions = 0
   readonly #known = new Map<number, string>()
   /** When this process was last known to have received all commits, in milliseconds of performance.now(). */
   #provenAt: number | null = null
@@ -60,6 +63,7 @@ export class DataVersions {
     this.#newestBefore = Math.max(this.#newestBefore, this.newestSeq ?? 0)
     this.#newest = null
     this.#isProofCurrent = false
+    this.#interruptions++
     this.#known.clear()
     this.#changed()
   }
@@ -84,7 +88,7 @@ export class DataVersions {
     if (this.#state?.ageSeconds === ageSeconds) return this.#state
     const { text: version = null, newestTs = null } = this.#newest ?? {}
     const headers = headersOf({ version, newestTs, ageSeconds })
-    this.#state = { version, newestTs, ageSeconds, headers }
+    this.#state = { version, newestTs, ageSeconds, headers, interruptions: this.#interruptions }
     return this.#state
   }
 
@@ -101,6 +105,26 @@ export class DataVersions {
   async untilNotified({ seq }: Pick<DataVersion, 'seq'>): Promise<void> {
     const isNotified = (): boolean => !this.#isListening || seq === 0 || this.hasReached({ seq })
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
+  }
+
+  /** Returns whether data of a version may be of a history that this process was not notified of yet; null is no version. */
+  isAhead(version: string | null): boolean {
+    if (version === null || version === this.#newest?.text || !this.#isListening) return false
+    return !this.hasReached({ seq: seqOf(version) })
+  }
+
+  /**
+   * Returns whether data of a later version than the notified one is of the same history: this process is then notified of
+   * that version too, for which this waits. Otherwise reads have moved to another server with newer commits of its own.
+   * @param version of the data; null if it is unknown, which is no contradiction
+   */
+  async isSameHistory(version: string | null, notified: NotifiedState): Promise<boolean> {
+    if (version === null || notified.version === null || version === notified.version) return true
+    const seq = seqOf(version)
+    if (seq <= seqOf(notified.version)) return true
+    await this.untilNotified({ seq })
+    if (this.#interruptions !== notified.interruptions || this.isAhead(version)) return false
+    return (this.#known.get(seq) ?? version) === version
   }
 
   /**

@@ -10,8 +10,17 @@ import { feedOf, strategy } from '../../support/world.ts'
 
 const history = [[strategy('one')], [strategy('two')], [strategy('three')]]
 
-/** Requests the strategies; while they are read, another history takes the place of the one whose newest version was notified. */
-async function answerAcross(other: readonly (typeof history)[number][], cacheBytes: number) {
+const longer = [...history, [strategy('four')]]
+
+/**
+ * Requests the strategies; while they are read, another history takes the place of the one whose newest version was notified.
+ * @param keep number of commits that both histories have
+ * @param onMoved called with the newest version of the other history
+ */
+async function answerAcross(
+  other: typeof history,
+  { keep = 0, cacheBytes = 0, onMoved = () => undefined }: AcrossOptions = {},
+) {
   const real = await emptyDatabase()
   for (const facts of history) await ingest({ database: real, source: feedOf(facts) })
   const lost = (await real.prisma.dataHead.findFirstOrThrow()).version
@@ -33,29 +42,55 @@ async function answerAcross(other: readonly (typeof history)[number][], cacheByt
   const gateway = gatewayOn(database, { versions, cache })
   const answer = gateway.get('/strategies', { headers: { 'min-data-version': lost } })
   await reading.promise
-  await empty(real)
-  for (const facts of other) await ingest({ database: real, source: feedOf(facts) })
+  if (keep === 0) await empty(real)
+  for (const facts of other.slice(keep)) await ingest({ database: real, source: feedOf(facts) })
+  onMoved(versions, (await real.prisma.dataHead.findFirstOrThrow()).version)
   continued.resolve()
   return { response: await answer, lost }
 }
 
-test.each([
-  ['lower', history.slice(0, 1), 0],
-  ['lower, with a cache', history.slice(0, 1), 1_000_000],
-  ['the same', history, 0],
-])(
-  'data of another history with %s numbers is not sent under a version that it lacks',
-  async (_, other, cacheBytes) => {
-    const { response } = await answerAcross(other, cacheBytes)
-    expect(response.status).toBe(503)
-    expect(response.headers.get('data-version')).toBeNull()
-    expect(await response.json()).toMatchObject({ type: 'urn:vault-gateway:problem:data-not-there-yet' })
-  },
-)
+interface AcrossOptions {
+  readonly keep?: number
+  readonly cacheBytes?: number
+  readonly onMoved?: (versions: DataVersions, version: string) => void
+}
 
-const longer = [...history, [strategy('four')]]
+/** The connection of notifications ends, and is established to the other server. */
+function reconnect(versions: DataVersions, version: string): void {
+  versions.listening(false)
+  versions.listening(true)
+  versions.committed({ version, newestTs: null })
+}
 
-test('data of a later version is sent', async () => {
-  const { response, lost } = await answerAcross(longer, 0)
+test.each<[string, typeof history, AcrossOptions]>([
+  ['lower', history.slice(0, 1), {}],
+  ['lower, with a cache', history.slice(0, 1), { cacheBytes: 1_000_000 }],
+  ['the same', history, {}],
+  ['higher, and no notifications', longer, { onMoved: (versions) => versions.listening(false) }],
+  ['higher, and its notifications', longer, { onMoved: reconnect }],
+  ['higher, with a cache', longer, { onMoved: reconnect, cacheBytes: 1_000_000 }],
+  [
+    'higher, and notifications of the lost one',
+    longer,
+    { onMoved: (versions) => versions.committed({ version: '4.0a1b2c3d', newestTs: null }) },
+  ],
+])('data of another history with %s numbers is not sent under a version that it lacks', async (_, other, options) => {
+  const { response } = await answerAcross(other, options)
+  expect(response.status).toBe(503)
+  expect(response.headers.get('data-version')).toBeNull()
+  expect(await response.json()).toMatchObject({ type: 'urn:vault-gateway:problem:data-not-there-yet' })
+})
+
+test.each([0, 1_000_000])('data of a later version is sent, with %i bytes of cache', async (cacheBytes) => {
+  const onMoved = (versions: DataVersions, version: string): void => versions.committed({ version, newestTs: null })
+  const { response, lost } = await answerAcross(longer, { keep: history.length, cacheBytes, onMoved })
+  expect([response.status, response.headers.get('data-version')]).toEqual([200, lost])
+})
+
+test('data of a later version is sent once its commit was notified', async () => {
+  const { response, lost } = await answerAcross(longer, {
+    keep: history.length,
+    onMoved: (versions, version) => setImmediate(() => versions.committed({ version, newestTs: null })),
+  })
   expect([response.status, response.headers.get('data-version')]).toEqual([200, lost])
 })
