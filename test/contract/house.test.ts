@@ -35,6 +35,8 @@ const layers: Readonly<Record<string, Layer>> = {
     layers: ['limits', 'domain'],
     packages: ['node:*', '@prisma/*', 'pg', '@electric-sql/pglite', 'pglite-prisma-adapter', 'lru-cache'],
   },
+  // Of the database it uses only cancellation.
+  fairness: { layers: ['src/database/cancellation.ts', 'src/database/errors.ts'], packages: [] },
   feed: { layers: ['limits', 'domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
   // Only here: viem's client. Of a feed it uses only the type of a fact and its check.
   chain: {
@@ -42,7 +44,7 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['node:*', 'viem', '@ponder/utils', 'zod', 'lru-cache'],
   },
   graphql: {
-    layers: ['limits', 'domain', 'database'],
+    layers: ['limits', 'domain', 'database', 'fairness'],
     packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache', 'node:perf_hooks'],
   },
   // It gets the executor as a parameter, so that it cannot add behaviour to the schema's, and knows the executor's types.
@@ -56,7 +58,7 @@ const layers: Readonly<Record<string, Layer>> = {
       'limits',
       'src/domain/identity/data-version.ts',
       ...['src/database/cancellation.ts', 'src/database/commits/cache-tags.ts'],
-      ...['graphql', 'rest'],
+      ...['fairness', 'graphql', 'rest'],
     ],
     packages: [
       'node:*',

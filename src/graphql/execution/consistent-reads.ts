@@ -1,7 +1,7 @@
 import { Canceller, throwIfCancelled } from '../../database/cancellation.ts'
 import type { Read, Reader, Snapshots, Value, VersionedReader } from '../../database/database.ts'
 import { admissionLimits } from '../../limits.ts'
-import { limitConcurrency } from './admission/limit-concurrency.ts'
+import { limitConcurrency } from '../../fairness/limit-concurrency.ts'
 import { type ContextOptions, noProblems, type RequestContext, type ResolverContext, unknownData } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */

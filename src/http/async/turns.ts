@@ -1,4 +1,4 @@
-import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
+import { FairQueue } from '../../fairness/fair-queue.ts'
 
 /**
  * Turns for work that many requests may reach at the same moment, such as when a response that they share is ready: all

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { Canceller } from '../../database/cancellation.ts'
-import { type LimitConcurrency, limitConcurrency } from '../../graphql/execution/admission/limit-concurrency.ts'
+import { type LimitConcurrency, limitConcurrency } from '../../fairness/limit-concurrency.ts'
 import type { VersionLimits } from '../../limits.ts'
 import type { OnDisconnect } from '../cache/productions.ts'
 import type { DataVersions, VersionAt } from '../cache/data-versions.ts'

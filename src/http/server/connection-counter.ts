@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { AmountsByClient, fairShare } from '../../graphql/execution/admission/budget.ts'
+import { AmountsByClient, fairShare } from '../../fairness/budget.ts'
 import { connectionLimits } from '../../limits/connections.ts'
 import { senderOfAddress } from '../sender.ts'
 

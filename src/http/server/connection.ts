@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { BoundedRequest, RequestConnection } from './bounded-request.ts'
 import type { CountedConnection } from './connection-counter.ts'
-import { Budget } from '../../graphql/execution/admission/budget.ts'
+import { Budget } from '../../fairness/budget.ts'
 import { pauseWhile } from './pause-while.ts'
 
 export interface PipelineLimits {

@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import type { AdmissionLimits } from '../../../limits.ts'
-import { AmountsByClient, fairShare } from './budget.ts'
+import { AmountsByClient, fairShare } from '../../../fairness/budget.ts'
 import { type QueuedWork, WorkClass } from './work-class.ts'
 
 type Work<Result> = () => Promise<Result> | Result

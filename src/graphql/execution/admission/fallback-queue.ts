@@ -2,7 +2,7 @@ import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import { admissionLimits } from '../../../limits.ts'
 import type { AdmissionControl } from './admission-control.ts'
-import { FairQueue } from './fair-queue.ts'
+import { FairQueue } from '../../../fairness/fair-queue.ts'
 import { measureBusyTime } from './busy-time.ts'
 import type { ExecutionObserver, FallbackReason, RequestContext } from '../context.ts'
 

@@ -1,5 +1,5 @@
-import { AmountsByClient, fairShare } from './budget.ts'
-import { FairQueue } from './fair-queue.ts'
+import { AmountsByClient, fairShare } from '../../../fairness/budget.ts'
+import { FairQueue } from '../../../fairness/fair-queue.ts'
 
 /** Work that waits. */
 export interface QueuedWork {

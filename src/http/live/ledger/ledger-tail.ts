@@ -1,5 +1,5 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
-import { limitConcurrency, type LimitConcurrency } from '../../../graphql/execution/admission/limit-concurrency.ts'
+import { limitConcurrency, type LimitConcurrency } from '../../../fairness/limit-concurrency.ts'
 import type { CommitPage, LedgerLog, LedgerPosition, NoCommits, StreamedCommit } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { FailureReport } from '../../async/failure-report.ts'

@@ -1,5 +1,5 @@
 import type { PreparedDocument } from '../../../graphql/execution/operation-cache.ts'
-import { Budget } from '../../../graphql/execution/admission/budget.ts'
+import { Budget } from '../../../fairness/budget.ts'
 
 /** A document that open streams use. */
 interface StreamDocument {

@@ -1,4 +1,4 @@
-import type { Budget } from '../../../graphql/execution/admission/budget.ts'
+import type { Budget } from '../../../fairness/budget.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'

@@ -1,4 +1,4 @@
-import { Budget } from '../../../graphql/execution/admission/budget.ts'
+import { Budget } from '../../../fairness/budget.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { Evaluator, type EvaluatorOptions } from './evaluation/evaluator.ts'

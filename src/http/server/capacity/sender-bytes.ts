@@ -1,4 +1,4 @@
-import { clientOf } from '../../../graphql/execution/admission/budget.ts'
+import { clientOf } from '../../../fairness/budget.ts'
 import { type HeldBody, HeldBytes } from './held-bytes.ts'
 
 /**

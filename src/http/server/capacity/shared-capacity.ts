@@ -1,4 +1,4 @@
-import { Budget } from '../../../graphql/execution/admission/budget.ts'
+import { Budget } from '../../../fairness/budget.ts'
 
 export interface CapacityLimits {
   /** Maximum number of responses in production in the process. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
+import { FairQueue } from '../../../fairness/fair-queue.ts'
 import { senderOfSocket } from '../../sender.ts'
 
 /** Maximum numbers of connections that wait in one queue. */

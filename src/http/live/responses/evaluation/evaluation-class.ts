@@ -1,5 +1,5 @@
-import { FairQueue } from '../../../../graphql/execution/admission/fair-queue.ts'
-import { Budget } from '../../../../graphql/execution/admission/budget.ts'
+import { FairQueue } from '../../../../fairness/fair-queue.ts'
+import { Budget } from '../../../../fairness/budget.ts'
 
 /** An evaluation that waits for its turn, or runs. */
 export interface QueuedEvaluation {

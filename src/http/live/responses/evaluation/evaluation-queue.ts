@@ -1,5 +1,5 @@
 import type { LiveLimits } from '../../../../limits/live.ts'
-import { Budget } from '../../../../graphql/execution/admission/budget.ts'
+import { Budget } from '../../../../fairness/budget.ts'
 import { EvaluationClass, EvaluationRefused, type QueuedEvaluation } from './evaluation-class.ts'
 
 /** An evaluation that was queued. */

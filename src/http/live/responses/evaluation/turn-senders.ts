@@ -1,4 +1,4 @@
-import type { Budget } from '../../../../graphql/execution/admission/budget.ts'
+import type { Budget } from '../../../../fairness/budget.ts'
 import type { EvaluationQueue, QueuedResult } from './evaluation-queue.ts'
 
 /** A stream that follows the response. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FairQueue } from '../../../../src/graphql/execution/admission/fair-queue.ts'
+import { FairQueue } from '../../src/fairness/fair-queue.ts'
 
 /** Single senders, and some of two networks. */
 const networks = ['2001:db8:1', '2001:db8:2'] as const

@@ -1,5 +1,5 @@
-import type { Cancellation } from '../../../database/cancellation.ts'
-import { ReadCancelled } from '../../../database/errors.ts'
+import type { Cancellation } from '../database/cancellation.ts'
+import { ReadCancelled } from '../database/errors.ts'
 import { clientOf } from './budget.ts'
 import { FairQueue } from './fair-queue.ts'
 

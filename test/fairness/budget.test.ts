@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Budget } from '../../../../src/graphql/execution/admission/budget.ts'
+import { Budget } from '../../src/fairness/budget.ts'
 
 test('a sender may take a fair share of what the others leave, so that some is left for a newcomer', () => {
   const budget = new Budget(1_000)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { Canceller } from '../../../../src/database/cancellation.ts'
-import { ReadCancelled } from '../../../../src/database/errors.ts'
-import { limitConcurrency } from '../../../../src/graphql/execution/admission/limit-concurrency.ts'
+import { Canceller } from '../../src/database/cancellation.ts'
+import { ReadCancelled } from '../../src/database/errors.ts'
+import { limitConcurrency } from '../../src/fairness/limit-concurrency.ts'
 
 /** Creates tasks by name, which run until the test ends them. */
 function controlled(most: number) {
