@@ -79,10 +79,7 @@ export type EventsQueryVariables = Exact<{
 
 export type EventsQuery = { readonly vault: { readonly events: { readonly nodes: ReadonlyArray<{ readonly txHash: string, readonly logIndex: number, readonly block: number, readonly ts: number, readonly type: EventType, readonly amountUsd: number | null, readonly positionId: string | null, readonly reason: string | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } } | null };
 
-export type LiveEventsSubscriptionVariables = Exact<{
-  vaults?: ReadonlyArray<string> | string | null | undefined;
-  types?: ReadonlyArray<EventType> | EventType | null | undefined;
-}>;
+export type LiveEventsSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
 
 export type LiveEventsSubscription = { readonly ledger: { readonly event: { readonly txHash: string, readonly logIndex: number, readonly block: number, readonly ts: number, readonly type: EventType, readonly amountUsd: number | null, readonly positionId: string | null, readonly reason: string | null } } };
@@ -214,8 +211,8 @@ export const EventsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<EventsQuery, EventsQueryVariables>;
 export const LiveEventsDocument = new TypedDocumentString(`
-    subscription LiveEvents($vaults: [Address!], $types: [EventType!]) {
-  ledger(vaults: $vaults, types: $types) {
+    subscription LiveEvents {
+  ledger {
     event {
       txHash
       logIndex
