@@ -14,8 +14,8 @@ export interface Cancellation {
 
 /**
  * The cancellation of one request, to which each of its reads listens. Those of an uncached request take less than 1 us;
- * as AbortControllers they take 25 us, of some 200 us for the whole request. Registered as a listener of another
- * cancellation, it is aborted together with that one.
+ * as AbortControllers they take 25 us on Node 20. Registered as a listener of another cancellation, it is aborted together
+ * with that one.
  */
 export class Canceller implements Cancellation, CancellationListener {
   aborted = false
