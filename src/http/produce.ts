@@ -3,7 +3,7 @@ import { seqOf } from '../domain/identity/data-version.ts'
 import { Canceller } from '../database/cancellation.ts'
 import { fewestTags } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
-import { type DataOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
+import type { DataOrigin, RequestContext } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import { charactersAtOnce, type HttpLimits } from '../limits.ts'
 import { problem, retryLater } from '../rest/problem.ts'
@@ -53,8 +53,10 @@ export function createProduce(
   }
 
   return async (exchange, onAllLeft, respond) => {
-    const { request, sender, stateAtStart, trace } = exchange
+    const { request, sender, trace } = exchange
     if (!capacity.responsesInProduction.take(sender, 1)) return refuse(request, overloaded())
+    // A request that has waited for the production of another may start its own later.
+    const stateAtStart = (exchange.stateAtStart = versions.currentState())
     const recorded: DataOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onAllLeft(() => signal.abort())
@@ -63,7 +65,7 @@ export function createProduce(
       sender,
       signal,
       origin: recorded,
-      stateAtStart: stateAtStart ?? unknownData,
+      stateAtStart,
     }
     const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
     const produced = await withinDeadline(
@@ -73,7 +75,7 @@ export function createProduce(
       tooLate,
     )
     const { version } = recorded
-    const text = lacksNotified(version, stateAtStart?.version) ? formatProblem(request, outdated()) : produced
+    const text = lacksNotified(version, stateAtStart.version) ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (text.body.length > charactersAtOnce) await nextIteration()
@@ -89,8 +91,8 @@ export function createProduce(
  * Returns whether data surely lacks the version that this process was notified of before it was read: its own version is lower,
  * or has the same number in another history. Reads have then moved to a server that lacks the newest commits: a standby that was promoted.
  */
-function lacksNotified(version: string | null, notified: string | null | undefined): boolean {
-  if (version === null || notified == null || version === notified) return false
+function lacksNotified(version: string | null, notified: string | null): boolean {
+  if (version === null || notified === null || version === notified) return false
   return seqOf(version) <= seqOf(notified)
 }
 
@@ -115,11 +117,16 @@ interface CachedOptions {
  * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
  */
 export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
-  async function whenConfirmed(produced: Promise<EncodedResponse>, { request, stateAtStart }: Exchange) {
+  /** Returns a produced response once its data is known to have the commits that its headers will claim. */
+  async function whenConfirmed(
+    produced: Promise<EncodedResponse>,
+    { request, stateAtStart }: Exchange,
+  ): Promise<EncodedResponse> {
     const response = await produced
-    const { version } = response.origin
-    const isTrue = stateAtStart === null || (await versions.isSameHistory(version, stateAtStart))
-    return isTrue ? response : refuse(request, outdated())
+    // Without a version the headers claim nothing.
+    if (stateAtStart?.version == null) return response
+    const isConfirmed = await versions.confirmHistory(response.origin.version, stateAtStart)
+    return isConfirmed ? response : refuse(request, outdated())
   }
 
   return (exchange) => {

@@ -114,14 +114,16 @@ export class DataVersions {
   }
 
   /**
-   * Returns whether data of a later version than the notified one is of the same history: this process is then notified of
-   * that version too, for which this waits. Otherwise reads have moved to another server with newer commits of its own.
+   * Waits until this process is notified of the version of data that was read, if it is later than the notified one.
    * @param version of the data; null if it is unknown, which is no contradiction
+   * @param notified state before the data was read
+   * @returns whether the data is of the notified history; otherwise reads may have moved to another server, which has newer
+   *   commits of its own
    */
-  async isSameHistory(version: string | null, notified: NotifiedState): Promise<boolean> {
-    if (version === null || notified.version === null || version === notified.version) return true
+  async confirmHistory(version: string | null, notified: NotifiedState): Promise<boolean> {
+    if (version === null || version === notified.version) return true
     const seq = seqOf(version)
-    if (seq <= seqOf(notified.version)) return true
+    if (notified.version !== null && seq < seqOf(notified.version)) return true
     await this.untilNotified({ seq })
     if (this.#interruptions !== notified.interruptions || this.isAhead(version)) return false
     return (this.#known.get(seq) ?? version) === version

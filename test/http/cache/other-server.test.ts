@@ -94,3 +94,37 @@ test('data of a later version is sent once its commit was notified', async () =>
   })
   expect([response.status, response.headers.get('data-version')]).toEqual([200, lost])
 })
+
+test('data of a production that starts after a commit, as the request has waited for another, is not sent without that commit', async () => {
+  const real = await emptyDatabase()
+  for (const facts of history) await ingest({ database: real, source: feedOf(facts) })
+  const versions = new DataVersions()
+  const cache = createResponseCache(1_000_000)
+  cache.listening(true)
+  versions.listening(true)
+  versions.committed({ version: (await real.prisma.dataHead.findFirstOrThrow()).version, newestTs: null })
+  const [reading, continued] = [deferred(), deferred()]
+  let reads = 0
+  const database: Database = {
+    ...real,
+    async read(...args) {
+      if (++reads === 1) {
+        reading.resolve()
+        await continued.promise
+      }
+      return real.read(...args)
+    },
+  }
+  const gateway = gatewayOn(database, { versions, cache, trustedProxies: 1 })
+  const get = (client: string) => gateway.get('/strategies', { headers: { 'x-forwarded-for': client } })
+  const slow = get('192.0.2.1')
+  await reading.promise
+  const joined = get('192.0.2.2')
+  // The commit is on a server that reads have left.
+  cache.committed({ tags: null })
+  versions.committed({ version: '4.0a1b2c3d', newestTs: null })
+  expect((await joined).status).toBe(503)
+  expect((await get('192.0.2.3')).status).toBe(503)
+  continued.resolve()
+  await slow
+})

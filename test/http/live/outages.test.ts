@@ -62,6 +62,21 @@ test('a result that was begun without notifications of commits is not written if
   await expectFrames(stream, ['200 at 1.1', 'stale', '8 at 1.1'])
 })
 
+test('a result of another history is not written, although a commit with its number was notified', async () => {
+  value.write(7)
+  value.responses.committed(['value'])
+  await value.evaluationStarted()
+  value.versions.committed({ version: '2.9', newestTs: null })
+  await value.finishEvaluation()
+  await expectFrames(stream, ['200 at 1.1', 'stale'])
+  // Nor is the next one, which begins after that notification.
+  await value.finishEvaluation()
+  value.write(8)
+  value.versions.committed({ version: '3.1', newestTs: null })
+  await value.finishEvaluation()
+  await expectFrames(stream, ['200 at 1.1', 'stale', '8 at 3.1'])
+})
+
 describe('without notifications of commits', () => {
   test('a new stream gets the data and a notice that it may be stale; others get nothing more', async () => {
     value.listening(false)
@@ -139,6 +154,7 @@ test('a stream gets a notice of stale data after an unexpected error, and the da
   await value.finishEvaluation()
   await expectFrames(stream, ['200 at 1.1', 'stale'])
   value.write(7)
+  value.versions.committed({ version: '3.1', newestTs: null })
   await value.finishEvaluation()
   await expectFrames(stream, ['200 at 1.1', 'stale', '7 at 3.1'])
 })

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readVersionAt } from '../../../src/database/read/commit-log.ts'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import { createResponseCache, type ResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { createLedgerLog, type LedgerPosition } from '../../../src/graphql/ledger-log.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
@@ -16,6 +17,7 @@ const long = 1_500
 let database: TestDatabase
 let standby: LiveGateway
 let versions: DataVersions
+let cache: ResponseCache
 /** The newest commit that the standby shows. */
 let reached: LedgerPosition
 let now: number
@@ -39,15 +41,19 @@ beforeEach(async () => {
   const log = createLedgerLog(database)
   reached = await log.end()
   versions = new DataVersions()
+  cache = createResponseCache(4 * 1024 * 1024)
+  cache.listening(true)
   versions.listening(true)
   versions.committed(versionOf(reached))
-  const lagging = readingBy(database, (statement, values, signal, reader) => {
+  const lagging = readingBy(database, async (statement, values, signal, reader) => {
     const text = JSON.stringify(values)
     const shown = JSON.parse(isHidden ? text.replaceAll(vault, addressOf(2)) : text) as typeof values
-    return reader.read(statement, shown, signal)
+    const { rows, version } = await reader.read(statement, shown, signal)
+    return { rows, version: version === null ? null : reached.version }
   })
   standby = await liveGateway(lagging, {
     versions,
+    cache,
     versionAt: (seq) =>
       lookups-- > 0 ? readVersionAt(database, seq) : Promise.reject(new DatabaseUnavailable('too many ask')),
     ledgerLog: {
@@ -81,6 +87,7 @@ async function commit(): Promise<LedgerPosition> {
 /** Has the standby replay the log up to a position. */
 function replay(position: LedgerPosition): void {
   reached = position
+  cache.committed({ tags: [vault] })
   versions.committed(versionOf(position))
   standby.app.live.committed({ tags: [vault] })
 }
@@ -88,6 +95,7 @@ function replay(position: LedgerPosition): void {
 /** Has the gateway read from a server that shows the log up to a position. */
 function moveTo(position: LedgerPosition): void {
   for (const isListening of [false, true]) {
+    cache.listening(isListening)
     versions.listening(isListening)
     standby.app.live.listening(isListening)
     reached = position

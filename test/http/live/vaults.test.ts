@@ -208,6 +208,8 @@ test('without notifications of commits, a stream reports stale data once, and se
   await client.until('stale', 1)
   gateway.listener.listening(false)
   gateway.listener.listening(true)
+  const { version } = await database.prisma.dataHead.findFirstOrThrow()
+  gateway.listener.committed({ version, newestTs: null, tags: null })
   await client.until('snapshot', 4)
   expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual([
     ...['snapshot', 'snapshot', 'stale', 'snapshot', 'snapshot'],

@@ -38,14 +38,14 @@ export class SharedResponses {
   }
 
   /**
-   * Returns whether a response may be kept for a sender's stream: it is response already, or the sender's share of the
+   * Returns whether a response may be kept for a sender's stream: it is shared already, or the sender's share of the
    * memory is not full.
    */
   canStore(sender: string, name: string): boolean {
     return this.#byName.has(name) || this.#parts.storedBytes.hasRoom(sender, 1)
   }
 
-  /** Returns whether a response is response and up to date, so that another stream gets it at once. */
+  /** Returns whether a response is shared and up to date, so that another stream gets it at once. */
   isUpToDate(name: string): boolean {
     return this.#byName.get(name)?.isUpToDate ?? false
   }
@@ -92,7 +92,6 @@ export class SharedResponses {
 
   /** Notes that notifications of commits have begun or stopped. */
   listening(isListening: boolean): void {
-    if (!isListening) this.evaluator.onListeningStopped()
     for (const response of this.#byName.values()) {
       if (isListening) response.onListeningResumed()
       else response.becomeUncertain()

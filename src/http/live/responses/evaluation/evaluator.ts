@@ -1,4 +1,3 @@
-import { seqOf } from '../../../../domain/identity/data-version.ts'
 import type { LiveLimits } from '../../../../limits/live.ts'
 import type { DataVersions } from '../../../cache/data-versions.ts'
 import type { SharedQuery, TimedEvaluation } from '../shared-query.ts'
@@ -17,8 +16,6 @@ export class Evaluator {
   readonly #versions: DataVersions
   readonly #onEvaluation: () => void
   readonly #queue: EvaluationQueue
-  /** How often notifications of commits have stopped. */
-  #stops = 0
 
   constructor({ limits, versions, onEvaluation }: EvaluatorOptions) {
     this.#versions = versions
@@ -49,29 +46,19 @@ export class Evaluator {
    * @param senders in whose turns it is made
    * @param onBegin called when its turn has come
    * @throws {EvaluationRefused}
-   * @throws {Error} if notifications of commits stopped meanwhile, or resumed from a server that is behind the result: a
-   *   client must not go back to older data than an earlier server's
+   * @throws {Error} if the result may be of another server than the notifications of commits: a client must not go back to
+   *   older data than an earlier server's
    */
   async evaluate(query: SharedQuery, senders: TurnSenders, onBegin: () => void): Promise<TimedEvaluation> {
-    const { begun, ...evaluation } = await senders.evaluate(this.#queue, async () => {
+    const { notified, ...evaluation } = await senders.evaluate(this.#queue, async () => {
       this.#onEvaluation()
       onBegin()
-      const begun = { stops: this.#stops, isListening: this.#versions.isListening }
+      const notified = this.#versions.currentState()
       const startedAt = performance.now()
-      return { begun, ...(await query.evaluate()), milliseconds: performance.now() - startedAt }
+      return { notified, ...(await query.evaluate()), milliseconds: performance.now() - startedAt }
     })
-    const { version } = evaluation.response.origin
-    const seq = version === null ? 0 : seqOf(version)
-    await this.#versions.untilNotified({ seq })
-    // Notifications have begun meanwhile: their server may not have reached the version of the result yet.
-    const mayBeAhead =
-      !begun.isListening && this.#versions.isListening && seq > 0 && !this.#versions.hasReached({ seq })
-    if (begun.stops !== this.#stops || mayBeAhead) throw new Error('The result may be of another server.')
+    const isConfirmed = await this.#versions.confirmHistory(evaluation.response.origin.version, notified)
+    if (!isConfirmed) throw new Error('The result may be of another server.')
     return evaluation
-  }
-
-  /** Notes that notifications of commits have stopped. */
-  onListeningStopped(): void {
-    this.#stops++
   }
 }
