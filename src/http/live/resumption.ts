@@ -19,11 +19,6 @@ export interface ResumedStream {
   readonly connection: LiveConnection
   /** Frame that marks the client's data as possibly out of date. */
   readonly staleFrame: Buffer
-  /**
-   * Reserves capacity for the responses that it will follow.
-   * @returns a function that releases it
-   */
-  readonly reserve: () => () => void
   readonly follow: (resumption: Settled) => void
 }
 
@@ -85,14 +80,10 @@ export class Resumptions {
    * Lets a stream follow its responses: immediately, or once its version is reached or lost, unless it has closed. Its first
    * responses were produced after the version was reached: meanwhile reads may have moved to a server that lags behind it.
    */
-  resume(exchange: Exchange, resumption: Resumption, { connection, staleFrame, reserve, follow }: ResumedStream): void {
+  resume(exchange: Exchange, resumption: Resumption, { connection, staleFrame, follow }: ResumedStream): void {
     if (resumption === 'lost' || (resumption === 'reached' && this.#isReached(exchange))) return follow(resumption)
     connection.sendStale(staleFrame)
-    const giveBack = reserve()
-    this.#hold(exchange, connection, (settled) => {
-      giveBack()
-      follow(settled)
-    })
+    this.#hold(exchange, connection, follow)
   }
 
   /** Returns whether the version in Last-Event-ID, if there is one, is not later than the newest commit notified. */

@@ -108,6 +108,13 @@ test('the responses that all streams follow together are limited, and each sende
   await expect.poll(async () => (await follow(part)).status).toBe(200)
 })
 
+test('the limit on followed responses counts those of streams that are opening', async () => {
+  await begin({ follows: 200 })
+  const opened = await Promise.all(Array.from({ length: 8 }, (_, index) => follow(ofAll, `10.0.1.${index}`)))
+  // Without the others each would have room.
+  expect(opened.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 503)])
+})
+
 test('streams that are pipelined behind another do not start, and hold nothing after their client has left', async () => {
   const { server } = await begin({ follows: 200 })
   const seq = Number((await currentVersion()).split('.')[0])

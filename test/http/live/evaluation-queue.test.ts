@@ -385,7 +385,7 @@ describe('a shared response is evaluated in the turn of any of its senders if th
         onClose: nothing,
       }
       const connection = new LiveConnection(sink, limits, sender, new UnsentFrames(1))
-      responses.reserve(reserved, connection)
+      responses.reserve(sender, reserved)
       for (const name of names) {
         const evaluate = (): Promise<never> => {
           begun.push(name)

@@ -38,7 +38,6 @@ async function resumed(lastEventId: string | null, meanwhile: () => void) {
   resumptions.resume(exchange, resumption, {
     connection,
     staleFrame: Buffer.from('stale'),
-    reserve: () => nothing,
     follow,
   })
   return { frames, follow }

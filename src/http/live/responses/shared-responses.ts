@@ -32,9 +32,18 @@ export class SharedResponses {
     }
   }
 
-  /** Returns whether a stream may follow so many responses more: a fair share of all, with its sender's other streams. */
-  canFollow(sender: string, follows: number): boolean {
-    return this.#parts.follows.hasRoom(sender, follows)
+  /**
+   * Reserves room for the responses that a stream will follow: a fair share of all, with its sender's other streams.
+   * @returns gives it back, once; null where there is none
+   */
+  reserve(sender: string, responses: number): (() => void) | null {
+    const { follows } = this.#parts
+    if (!follows.take(sender, responses)) return null
+    let reserved = responses
+    return () => {
+      follows.giveBack(sender, reserved)
+      reserved = 0
+    }
   }
 
   /**
@@ -48,22 +57,6 @@ export class SharedResponses {
   /** Returns whether a response is shared and up to date, so that another stream gets it at once. */
   isUpToDate(name: string): boolean {
     return this.#byName.get(name)?.isUpToDate ?? false
-  }
-
-  /**
-   * Keeps room for responses that a stream will follow later, unless it closes before.
-   * @returns gives it back; further calls have no effect
-   */
-  reserve(follows: number, connection: LiveConnection): () => void {
-    const { sender } = connection
-    let reserved = follows
-    this.#parts.follows.add(sender, reserved)
-    const giveBack = (): void => {
-      this.#parts.follows.giveBack(sender, reserved)
-      reserved = 0
-    }
-    connection.onClose(giveBack)
-    return giveBack
   }
 
   /** Makes a stream follow a query until it closes. */

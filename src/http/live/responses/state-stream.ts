@@ -40,7 +40,9 @@ export function createStateStream(
 ): StreamedResponse | TextResponse {
   const { sender } = exchange
   const hasMemory = queries.every(({ name }) => responses.canStore(sender, name))
-  if (!hasMemory || !responses.canFollow(sender, queries.length)) return noRoom()
+  const giveBack = hasMemory ? responses.reserve(sender, queries.length) : null
+  if (giveBack === null) return noRoom()
+  slot.onRelease(giveBack)
   return new StreamedResponse((sink) => {
     if (sink === null) return slot.release()
     const connection = connections.open(sink, slot)
@@ -48,9 +50,9 @@ export function createStateStream(
     resumptions.resume(exchange, resumption, {
       connection,
       staleFrame,
-      reserve: () => responses.reserve(queries.length, connection),
       follow: (settled) => {
         if (settled === 'lost') connection.write(resetFrame)
+        giveBack()
         for (const query of queries) responses.follow(query, connection)
       },
     })
