@@ -26,11 +26,17 @@ export interface Valuation {
 export function revalue(vault: VaultState, valuation: Valuation): VaultState {
   const { tsSeconds, valueUsd, prices } = valuation
   const day = dayAt(vault.day, tsSeconds, vault.valueUsd)
+  const { capitalInUsd, capitalOutUsd, benchmark, phase, suspension, positions } = vault
   return {
-    ...vault,
     valueUsd,
+    capitalInUsd,
+    capitalOutUsd,
+    marketDeltaUsd: marketDeltaUsd(benchmark, capitalInUsd, prices),
+    benchmark,
     day: applyGrowth(day, vault.valueUsd, valueUsd),
-    marketDeltaUsd: marketDeltaUsd(vault.benchmark, vault.capitalInUsd, prices),
+    phase,
+    suspension,
+    positions,
   }
 }
 

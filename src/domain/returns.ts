@@ -79,7 +79,7 @@ export function dayAt(current: VaultDay | null, tsSeconds: number, carriedUsd: D
  */
 export function applyGrowth(day: VaultDay, carriedUsd: Decimal, foundUsd: Decimal): VaultDay {
   if (carriedUsd.isZero() || carriedUsd.equals(foundUsd)) return day
-  return { ...day, growth: divideFine(day.growth.times(foundUsd), carriedUsd) }
+  return { day: day.day, startUsd: day.startUsd, growth: divideFine(day.growth.times(foundUsd), carriedUsd) }
 }
 
 /**

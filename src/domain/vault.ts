@@ -80,8 +80,10 @@ export function resume(vault: VaultState): VaultState {
 
 /** Sets the positions of a mark: an open position ends planting, an empty vault ends exiting. */
 export function setPositions(vault: VaultState, positions: PositionCounts): VaultState {
-  const planted = vault.phase === 'planting' && positions.open > 0
-  return endExitWhenEmpty({ ...vault, positions, phase: planted ? null : vault.phase })
+  const { valueUsd, capitalInUsd, capitalOutUsd, marketDeltaUsd, benchmark, day, suspension } = vault
+  const phase = vault.phase === 'planting' && positions.open > 0 ? null : vault.phase
+  const shown = { valueUsd, capitalInUsd, capitalOutUsd, marketDeltaUsd, benchmark, day, phase, suspension, positions }
+  return endExitWhenEmpty(shown)
 }
 
 /** Ends exiting if the vault has neither value nor positions. */

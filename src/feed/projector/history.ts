@@ -17,11 +17,13 @@ export function recordMarkInHistory(
   previous: readonly RecordedPosition[] | undefined,
   { layouts }: Pick<Changes, 'layouts'>,
 ): HistoryProgress {
-  const marked = { ...history, since: history.since ?? ts, markedAt: ts }
-  if (previous !== undefined && hasSameLayout(previous, positions)) return marked
+  const since = history.since ?? ts
+  const { changedAt, layoutDigest } = history
+  if (previous !== undefined && hasSameLayout(previous, positions))
+    return { since, markedAt: ts, changedAt, layoutDigest }
   const layout: Layout = layoutOf(positions)
-  if (layout.digest !== history.layoutDigest) layouts.push({ vaultId, ts, positions: layout.positions })
-  return { ...marked, layoutDigest: layout.digest }
+  if (layout.digest !== layoutDigest) layouts.push({ vaultId, ts, positions: layout.positions })
+  return { since, markedAt: ts, changedAt, layoutDigest: layout.digest }
 }
 
 /**

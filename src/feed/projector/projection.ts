@@ -1,14 +1,12 @@
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import { WriteConflict } from '../../database/errors.ts'
-import { chargeFee, feesAfter, noFees, statedFees, withStatedHighWater, type VaultFees } from '../../domain/fees.ts'
-import { revalue } from '../../domain/flows.ts'
-import { isInRange } from '../../domain/position.ts'
-import { newVault, requireStorable, setPositions, type VaultState } from '../../domain/vault.ts'
+import { chargeFee, feesAfter, noFees } from '../../domain/fees.ts'
+import { newVault } from '../../domain/vault.ts'
 import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
 import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
-import { afterEvent, valuation } from './after-event.ts'
+import { afterEvent, feesAfterMark, markedVault, stateAfterMark } from './after-fact.ts'
 import { type Changes, countedBy, identifyingKey, type BatchState, noChanges } from './changes.ts'
 import { recordFactInHistory, recordMarkInHistory } from './history.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
@@ -125,15 +123,12 @@ export class Projection {
 
   #mark(fact: MarkFact, digest: string): void {
     const vault = this.#vaultOf(fact)
-    const { positions } = fact
-    const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks ?? null)).length
-    const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
-    const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
+    const { ts, positions } = fact
+    const state = stateAfterMark(vault.state, fact)
     const fees = feesAfterMark(vault.fees, state, fact)
-    const history = recordMarkInHistory(vault, fact.ts, positions, this.changes.positions.get(vault.id), this.changes)
+    const history = recordMarkInHistory(vault, ts, positions, this.changes.positions.get(vault.id), this.changes)
     this.changes.positions.set(vault.id, positions)
-    const pointCount = pointCountAfter(vault, fact.ts)
-    const marked = { ...vault, equityAt: fact.ts, pointCount, updatedAt: fact.ts, state, fees, history }
+    const marked = markedVault(vault, ts, { state, fees, history })
     this.#replaceVaultAndAddPoint(recordFactInHistory(vault, marked, true, this.changes), { digest, positions })
   }
 
@@ -204,10 +199,4 @@ export class Projection {
 interface RecordedMark {
   readonly digest: string
   readonly positions: readonly RecordedPosition[]
-}
-
-function feesAfterMark(fees: VaultFees, state: VaultState, mark: MarkFact): VaultFees {
-  const { fees: statedSummary, highWaterValueUsd } = mark
-  const after = statedSummary === undefined ? feesAfter(fees, state) : statedFees(statedSummary)
-  return highWaterValueUsd === undefined ? after : withStatedHighWater(after, state, highWaterValueUsd)
 }
