@@ -6,16 +6,14 @@ import { AdmissionQueueFull } from '../graphql/execution/admission/admission-con
 import type { DataOrigin, RequestContext } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import { charactersAtOnce, type HttpLimits } from '../limits.ts'
-import { problem, retryLater } from '../rest/problem.ts'
+import { problem } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
 import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
-import type { OnDisconnect, StartProduction } from './cache/productions.ts'
-import { cacheKey } from './cache/cache-key.ts'
+import type { OnDisconnect } from './cache/productions.ts'
 import type { DataVersions } from './cache/data-versions.ts'
-import type { ResponseCache } from './cache/response-cache.ts'
-import type { Exchange, Handler } from './middleware.ts'
-import { deadlineExceeded, overloaded, formatProblem, refuse } from './refuse.ts'
+import type { Exchange } from './middleware.ts'
+import { deadlineExceeded, overloaded, formatProblem, outdated, refuse } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
 /** Responds to a request from data, in text: by GraphQL, or by REST. */
@@ -75,15 +73,15 @@ export function createProduce(
       tooLate,
     )
     const { version } = recorded
-    const text = lacksNotified(version, stateAtStart.version) ? formatProblem(request, outdated()) : produced
+    const response = lacksNotified(version, stateAtStart.version) ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
-    if (text.body.length > charactersAtOnce) await nextIteration()
+    if (response.body.length > charactersAtOnce) await nextIteration()
     // A response without reads is a refusal, or introspection: it would only evict other responses. Data of a version that
     // was not notified yet may be of another history.
     const isCacheable = recorded.isCacheable && tags.size > 0 && !versions.isAhead(version)
     const origin = { tags, version, isCacheable }
-    return new EncodedResponse(edgePolicy?.(request, text, origin) ?? text, origin)
+    return new EncodedResponse(edgePolicy?.(request, response, origin) ?? response, origin)
   }
 }
 
@@ -94,48 +92,6 @@ export function createProduce(
 function lacksNotified(version: string | null, notified: string | null): boolean {
   if (version === null || notified === null || version === notified) return false
   return seqOf(version) <= seqOf(notified)
-}
-
-/** Returns the problem of a response whose data lacks commits that this process was notified of before it was produced. */
-function outdated(): TextResponse {
-  return retryLater(
-    'DATA_NOT_THERE_YET',
-    'The database has moved to a server that lacks the newest commits. Try again.',
-  )
-}
-
-/** The parts that serve responses from the cache, or produce them. */
-interface CachedOptions {
-  readonly cache: ResponseCache
-  readonly versions: DataVersions
-  readonly produce: Produce
-  readonly respond: Respond
-}
-
-/**
- * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production, unless
- * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
- */
-export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
-  /** Returns a produced response once its data is known to have the commits that its headers will claim. */
-  async function whenConfirmed(
-    produced: Promise<EncodedResponse>,
-    { request, stateAtStart }: Exchange,
-  ): Promise<EncodedResponse> {
-    const response = await produced
-    // Without a version the headers claim nothing.
-    if (stateAtStart?.version == null) return response
-    const isConfirmed = await versions.confirmHistory(response.origin.version, stateAtStart)
-    return isConfirmed ? response : refuse(request, outdated())
-  }
-
-  return (exchange) => {
-    exchange.stateAtStart = versions.currentState()
-    const { sender, onDisconnect } = exchange
-    const start: StartProduction = (onAllLeft) => produce(exchange, onAllLeft, respond)
-    const answer = cache.isEnabled ? cache.answer(cacheKey(exchange), sender, onDisconnect, start) : start(onDisconnect)
-    return answer instanceof Promise ? whenConfirmed(answer, exchange) : answer
-  }
 }
 
 /**

@@ -27,3 +27,11 @@ export function deadlineExceeded(seconds: number): TextResponse {
     `The answer took more than ${seconds} s. Request less data, or try again later.`,
   )
 }
+
+/** Returns the problem of a response whose data lacks commits that this process was notified of before it was produced. */
+export function outdated(): TextResponse {
+  return retryLater(
+    'DATA_NOT_THERE_YET',
+    'The database has moved to a server that lacks the newest commits. Try again.',
+  )
+}
