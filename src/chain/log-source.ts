@@ -159,6 +159,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     let logs = [...found]
     let lacking = await supply.lacking(vaults, logs, states)
     for (let reading = 1; reading < emptyConfirmations && lacking.length > 0; reading++) {
+      rpc.useAllNodes()
       logs = sortLogs([...logs, ...(await readAgain(lacking))])
       lacking = await supply.lacking(lacking, logs, states)
     }

@@ -89,6 +89,7 @@ async function readSecond(second: TimestampBlocks, options: ReaderOptions): Prom
   if (read.faults.size > 0) await options.rpc.checkChain()
   for (let reading = 1; reading < emptyConfirmations && read.faults.size > 0; reading++) {
     options.rpc.newest.forgetAll()
+    options.rpc.useAllNodes()
     read = await timestampFacts(second, options)
   }
   const [first] = second.blocks

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Contradiction } from '../../src/chain/errors.ts'
 import { readStage } from '../../src/chain/progress/stage.ts'
 import type { Header } from '../../src/chain/rpc/block.ts'
@@ -7,7 +7,7 @@ import type { ReaderOptions, readSeconds, SecondFacts } from '../../src/chain/re
 
 const vault = { address: `0x${'1'.repeat(40)}` as const, strategy: 'one', firstBlock: 1 }
 const { signal } = new AbortController()
-const rpc = { newest: new NewestBlocks() }
+const rpc = { newest: new NewestBlocks(), useAllNodes: vi.fn() }
 const options = { config: { vaults: [vault] }, report: () => undefined, signal, rpc } as unknown as ReaderOptions
 
 async function faultsOf(read: typeof readSeconds): Promise<unknown[]> {
@@ -40,7 +40,7 @@ test('a vault is set aside where a contradiction persists', async () => {
   expect(await faultsOf(contradicting(7, 1))).toHaveLength(1)
 }, 60_000)
 
-test('cached blocks and logs are requested again where a contradiction causes the chain to be read again', async () => {
+test('cached blocks and logs are requested again, also from slow nodes, where a contradiction causes the chain to be read again', async () => {
   const header: Header = { number: 1, hash: '0xab', parentHash: '0x', ts: 1, logsBloom: '0x' }
   let requests = 0
   const read: typeof readSeconds = async function* () {
@@ -56,4 +56,5 @@ test('cached blocks and logs are requested again where a contradiction causes th
   }
   expect(await faultsOf(read)).toEqual([])
   expect(requests).toBe(4)
+  expect(rpc.useAllNodes).toHaveBeenCalled()
 }, 60_000)

@@ -67,6 +67,7 @@ export async function* readStage(
       }
       options.report('warn', 'The chain is read again', { reason: isUndecodable ? error.shortMessage : error.message })
       options.rpc.newest.forgetAll()
+      options.rpc.useAllNodes()
       await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
     }
   }

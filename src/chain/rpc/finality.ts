@@ -27,7 +27,7 @@ export interface FinalHeader extends Header {
 
 /** Returns the newest final block, by the configured finality: the `finalized` tag or a number of confirmations. */
 export async function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<FinalHeader> {
-  const final = await rpc.ask(async (node) => {
+  const final = await rpc.askAny(async (node) => {
     const block = await readFinal(node, finality)
     if (block.number > rpc.newest.number + maxUnconfirmedBlocks) await confirm(rpc, block)
     return { ...block, node: node.name }

@@ -5,6 +5,8 @@ import type { NodeConfig } from '../config.ts'
 import { NodeFault, RequestFailed } from '../errors.ts'
 import { type ExplainedFault, explainFault } from './faults.ts'
 import { HeaderHashes } from './newest/header-hash.ts'
+import { AnswerTimes } from './nodes/answer-times.ts'
+import { fetchMoved, readRetryAfter, withShortBody } from './nodes/node-fetch.ts'
 
 /** Limits on the answers of a node. */
 export interface NodeLimits {
@@ -15,9 +17,6 @@ export interface NodeLimits {
 }
 
 const defaultLimits: NodeLimits = { timeoutMilliseconds: 20_000, maxAnswerBytes: 128 * 2 ** 20 }
-
-/** Maximum size that is read of the body of an HTTP error. */
-const maxErrorBytes = 65_536
 
 /** Maximum pause; a longer Retry-After of a node is reduced to it. */
 const maxRestMilliseconds = 60_000
@@ -38,6 +37,8 @@ export interface LogFilter {
 export interface Node {
   /** Host of the node: the whole URL may contain an API key. */
   readonly name: string
+  /** Times of its newest answers. */
+  readonly times: AnswerTimes
   chainId(): Promise<number>
   /** Reads a block by number or tag. */
   block(at: number | 'latest' | 'finalized'): Promise<Header>
@@ -61,13 +62,15 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits = def
     restsUntil = performance.now() + Math.min(milliseconds, maxRestMilliseconds)
   }
   const hashes = new HeaderHashes()
-  const request = createRequest(url, requestsPerSecond, onRetryAfter, limits)
+  const times = new AnswerTimes()
+  const request = createRequest({ url, requestsPerSecond, times, onRetryAfter }, limits)
   const logs = async (filter: LogFilter, of: Record<string, Hex>): Promise<ChainLog[]> => {
     const answer = await request({ method: 'eth_getLogs', params: [{ ...filter, ...of }] })
     return readLogs(answer)
   }
   return {
     name: new URL(url).host,
+    times,
     chainId: async () => readQuantity(await request({ method: 'eth_chainId', params: [] })),
     async block(at) {
       const tag = typeof at === 'number' ? numberToHex(at) : at
@@ -114,15 +117,14 @@ type Request = (body: RequestBody) => Promise<unknown>
 /** HTTP statuses whose meaning a JSON-RPC error in the body must not replace. */
 const refusals: readonly number[] = [401, 402, 403]
 
-/** HTTP statuses of a node that has moved. After the first two, fetch itself would send a GET in place of a POST. */
-const redirects: readonly number[] = [301, 302, 307, 308]
-const maxRedirects = 5
+interface RequestOptions extends NodeConfig {
+  readonly times: AnswerTimes
+  readonly onRetryAfter: (milliseconds: number) => void
+}
 
 /** Creates a rate-limited request function. The caller retries, at another node first. */
 function createRequest(
-  url: string,
-  requestsPerSecond: number,
-  onRetryAfter: (milliseconds: number) => void,
+  { url, requestsPerSecond, times, onRetryAfter }: RequestOptions,
   { timeoutMilliseconds: timeout, maxAnswerBytes: maxResponseBodySize }: NodeLimits,
 ): Request {
   // viem's timeout covers only the headers, this one the body too.
@@ -140,10 +142,14 @@ function createRequest(
     if (!refusals.includes(status) && isRpcError(text)) return
     throw new HttpRequestError({ url, status, details: text.trim() === '' ? statusText : text })
   }
-  const limited = rateLimit(http(url, { retryCount: 0, timeout, maxResponseBodySize, fetchFn, onFetchResponse }), {
-    requestsPerSecond,
-    browser: false,
-  })
+  const measured: Transport = (options) => {
+    const sent = http(url, { retryCount: 0, timeout, maxResponseBodySize, fetchFn, onFetchResponse })(options)
+    const request = (body: { method: string }): Promise<unknown> => times.measure(() => sent.request(body))
+    // The result has whatever type the caller of a transport expects.
+    return { ...sent, request: request as typeof sent.request }
+  }
+  // A request is measured within the rate limit: before, it may wait for its turn.
+  const limited = rateLimit(measured, { requestsPerSecond, browser: false })
   const transport: Transport = (options) => limited({ ...options, retryCount: 0, timeout })
   const send = createClient({ transport }).request as Request
   return async (body) => {
@@ -153,51 +159,6 @@ function createRequest(
       throw new RequestFailed(body.method, usesBlockHash(body), { cause })
     }
   }
-}
-
-/** Sends a request, and again where the node has moved to; without credentials where that is another host. */
-async function fetchMoved(at: Parameters<typeof fetch>[0], init: RequestInit, left = maxRedirects): Promise<Response> {
-  const response = await fetch(at, { ...init, redirect: 'manual' })
-  const { status, url, body } = response
-  const location = redirects.includes(status) ? response.headers.get('location') : null
-  if (location === null || left === 0 || !URL.canParse(location, url)) return response
-  await body?.cancel()
-  const to = new URL(location, url)
-  const headers = new Headers(init.headers)
-  if (to.origin !== new URL(url).origin) headers.delete('authorization')
-  return fetchMoved(to, { ...init, headers }, left - 1)
-}
-
-/** Reads the start of a response's body, and cancels the rest. */
-async function withShortBody({ body, status, statusText, headers }: Response): Promise<Response> {
-  const read: Uint8Array[] = []
-  const reader = body?.getReader()
-  for (let bytes = 0; reader !== undefined && bytes < maxErrorBytes;) {
-    // The status is still useful where the body is incomplete or times out.
-    const { value } = await reader.read().catch(() => ({ value: undefined }))
-    if (value === undefined) break
-    read.push(value)
-    bytes += value.byteLength
-  }
-  await reader?.cancel().catch(() => undefined)
-  // Some statuses, such as 304, permit no body, not even an empty one.
-  const bytes = read.length === 0 ? null : Buffer.concat(read).subarray(0, maxErrorBytes)
-  return new Response(bytes, { status, statusText, headers })
-}
-
-/**
- * Reads the pause that a node requests.
- * @returns milliseconds; null without a valid Retry-After
- * @see RFC 9110, section 10.2.3, Retry-After: seconds, or a date
- */
-function readRetryAfter(headers: Headers): number | null {
-  const text = headers.get('retry-after')
-  if (text === null || text.trim() === '') return null
-  const seconds = Number(text)
-  const milliseconds = Number.isNaN(seconds)
-    ? Date.parse(text) - Date.parse(headers.get('date') ?? '')
-    : seconds * 1_000
-  return milliseconds > 0 ? milliseconds : null
 }
 
 /** Returns whether the body of a response is a JSON-RPC error, which is more specific than the HTTP status. */

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import { BaseError } from 'viem'
 import type { ChainConfig } from '../config.ts'
 import { ChainError, Contradiction, NodeResting, RequestFailed, WrongChain } from '../errors.ts'
 import {
@@ -9,11 +8,12 @@ import {
   type FaultTimes,
   FaultWatch,
   type FaultWatchOptions,
-  type Report,
 } from './fault-watch.ts'
 import type { Header } from './block.ts'
 import { NewestBlocks } from './newest/newest-blocks.ts'
 import { connectNode, type Node, type NodeLimits } from './node.ts'
+import { isLate } from './nodes/answer-times.ts'
+import { NodeOrder } from './nodes/node-order.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
 export interface RpcRetryOptions {
@@ -27,9 +27,6 @@ const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds:
 /** Number of consecutive checks after which a replaced block counts as reorganised: a node may be out of sync. */
 const replacedConfirmations = 5
 
-/** Time for which a node that did not answer in time is used after the others: each attempt takes the whole time limit. */
-const silentMilliseconds = 60_000
-
 /** A block, identified by its hash too, because a reorganisation replaces blocks of the same number. */
 export type BlockId = Pick<Header, 'number' | 'hash'>
 
@@ -40,15 +37,19 @@ export interface Rpc {
   readonly faultTimes: FaultTimes
   /**
    * Verifies the chain ID of all nodes again: the node behind a URL may change. Nodes that do not answer are skipped; those
-   * that did not answer in time are verified before their next use.
+   * that are slow or did not answer in time are verified before their next use.
    * @throws {WrongChain} when a node serves another chain
    */
   checkChain(): Promise<void>
+  /** Uses slow nodes as the others for a minute: answers contradict each other, and any node may be wrong. */
+  useAllNodes(): void
   /**
    * Runs work at one node, and retries at the next until it succeeds.
    * @throws {ChainError | Contradiction} when the work throws it
    */
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
+  /** Runs work in the same way, also at slow nodes in their turn: a quick node may be at an old block. */
+  askAny<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
   /**
    * Runs work about one block, known by its hash, in the same way.
    * @throws {Contradiction} when all nodes that answer have a different block of that number: it was reorganised, or
@@ -68,13 +69,21 @@ export interface RpcOptions extends Omit<FaultWatchOptions, 'times'> {
   readonly newest?: NewestBlocks
 }
 
+interface AskOptions {
+  readonly block?: BlockId | undefined
+  /** The node before the one to begin at; the next one in turn where it is absent. */
+  readonly after?: Node | undefined
+  /** Whether slow nodes have their turn like the others. */
+  readonly anyNode?: boolean
+}
+
 /** Connects to the nodes of a chain. */
 export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
   const { signal, retry = defaultRetry, limits, newest = new NewestBlocks() } = options
   const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
   const nodes = rpc.map((node) => connectNode(node, limits))
   const faults = new FaultWatch({ ...options, times })
-  const silent = new SilentNodes(nodes, { ...options, times })
+  const order = new NodeOrder(nodes, { ...options, times })
   const checked = new Set<Node>()
   // No limit on listeners: each pending request adds one.
   setMaxListeners(0, signal)
@@ -89,7 +98,9 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     checked.add(node)
   }
   const checkChain = async (): Promise<void> => {
-    const ready = nodes.filter((node) => node.restMilliseconds() === 0 && !silent.has(node))
+    const slow = nodes.filter((node) => order.isSlow(node))
+    for (const node of slow) checked.delete(node)
+    const ready = nodes.filter((node) => node.restMilliseconds() === 0 && !slow.includes(node))
     const answers = await unlessAborted(Promise.allSettled(ready.map((node) => node.chainId())), signal)
     answers.forEach((answer, index) => {
       const found = answer.status === 'fulfilled' ? answer.value : chainId
@@ -100,17 +111,16 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   const tryAll = async <Value>(
     work: (node: Node) => Promise<Value>,
     request: FailingRequest,
-    block: BlockId | null,
-    after: Node | undefined,
+    { block, after, anyNode = after !== undefined }: AskOptions,
   ): Promise<Value> => {
     const first = after === undefined ? started++ : nodes.indexOf(after) + 1
     let replaced = 0
-    let order: readonly Node[] = []
+    let turns: readonly Node[] = []
     for (let failures = 0; ; failures++) {
       signal.throwIfAborted()
       const turn = failures % nodes.length
-      if (turn === 0) order = silent.inOrder(first)
-      const node = order[turn] as Node
+      if (turn === 0) turns = order.inOrder(first, anyNode)
+      const node = turns[turn] as Node
       try {
         const rest = node.restMilliseconds()
         if (rest > 0) throw new NodeResting(rest)
@@ -121,7 +131,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       } catch (error) {
         if (error instanceof ChainError || error instanceof Contradiction || signal.aborted) throw error
         // Another node may answer at its URL when it does so again.
-        if (silent.add(node, error)) checked.delete(node)
+        if (isLate(error instanceof RequestFailed ? error.cause : error)) checked.delete(node)
         request.failed(node, error)
       }
       // Try the next node immediately; pause after a full round.
@@ -130,7 +140,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       const rest = Math.min(...nodes.map((one) => one.restMilliseconds()))
       const pause = request.roundFailed(Math.max(rest, Math.min(firstMilliseconds * 2 ** round, maxMilliseconds)))
       await wait(pause, undefined, { signal })
-      if (block === null || !request.isLasting) continue
+      if (block === undefined || !request.isLasting) continue
       await checkChain()
       replaced = (await isReplaced(nodes, block)) ? replaced + 1 : 0
       if (replaced >= replacedConfirmations) {
@@ -138,15 +148,11 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       }
     }
   }
-  const ask = async <Value>(
-    work: (node: Node) => Promise<Value>,
-    block: BlockId | null = null,
-    after?: Node,
-  ): Promise<Value> => {
+  const ask = async <Value>(work: (node: Node) => Promise<Value>, asked: AskOptions = {}): Promise<Value> => {
     const request = faults.begin()
     let isAnswered = false
     try {
-      const value = await tryAll(work, request, block, after)
+      const value = await tryAll(work, request, asked)
       isAnswered = true
       return value
     } finally {
@@ -158,47 +164,14 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     newest,
     faultTimes: times,
     checkChain,
+    useAllNodes: () => order.useAll(),
     ask: (work) => ask(work),
-    askAt: (block, work) => ask(work, block),
+    askAny: (work) => ask(work, { anyNode: true }),
+    askAt: (block, work) => ask(work, { block }),
     askInTurnAt(block) {
       let last: Node | undefined
-      return (work) => ask((node) => work((last = node)), block, last)
+      return (work) => ask((node) => work((last = node)), { block, after: last })
     },
-  }
-}
-
-/** Knows which nodes did not answer in time: others are used before them for a while. */
-class SilentNodes {
-  readonly #until = new Map<Node, number>()
-
-  constructor(
-    readonly nodes: readonly Node[],
-    readonly options: { readonly report: Report; readonly times: FaultTimes },
-  ) {}
-
-  has(node: Node): boolean {
-    return (this.#until.get(node) ?? 0) > performance.now()
-  }
-
-  /** Returns all nodes in turn from one on, and the silent ones last. */
-  inOrder(first: number): Node[] {
-    const turns = this.nodes.map((_, index) => this.nodes[(first + index) % this.nodes.length] as Node)
-    return turns.sort((a, b) => Number(this.has(a)) - Number(this.has(b)))
-  }
-
-  /** Notes a node that has failed; returns whether it did not answer in time, or accept a connection. */
-  add(node: Node, error: unknown): boolean {
-    const cause = error instanceof RequestFailed ? error.cause : error
-    const isLate = (one: unknown): boolean => one instanceof Error && one.name.endsWith('TimeoutError')
-    if (!(cause instanceof BaseError) || cause.walk(isLate) === null) return false
-    const { report, times } = this.options
-    const now = performance.now()
-    const isKnown = now - (this.#until.get(node) ?? -Infinity) < times.repeatedAfter
-    if (!isKnown && this.nodes.length > 1) {
-      report('warn', "A node doesn't answer in time: the others are used first", { node: node.name })
-    }
-    this.#until.set(node, now + silentMilliseconds)
-    return true
   }
 }
 

@@ -72,9 +72,11 @@ async function kindOf(
     const state = new BlockState(rpc, multicall, block)
     const fitting = await Promise.all(adapters.map((one) => one.fits(state, address)))
     const adapter = adapters[fitting.indexOf(true)]
-    if (adapter === undefined) continue
-    const places = await placesOf(adapter, state, address)
-    if (places === null) continue
+    const places = adapter === undefined ? null : await placesOf(adapter, state, address)
+    if (adapter === undefined || places === null) {
+      rpc.useAllNodes()
+      continue
+    }
     return { adapter, ...places, pools: [...new Set([...places.pools, ...pools])] }
   }
   return null
