@@ -115,7 +115,8 @@ const schema = z
 export function readChainConfig(file: string, text: string): ChainConfig {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    // Some editors begin a file with a byte order mark, which feeds may have, too.
+    value = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (error) {
     throw new BadChainConfig(file, [`is not JSON: ${(error as Error).message}`])
   }

@@ -28,6 +28,10 @@ describe('a chain.json', () => {
     })
   })
 
+  test('may begin with a byte order mark', () => {
+    expect(readChainConfig('chain.json', `\uFEFF${JSON.stringify(example)}`)).toEqual(read(example))
+  })
+
   const [strategy] = example['strategies'] as [object]
 
   test.each<[string, Record<string, unknown>, string | RegExp]>([
