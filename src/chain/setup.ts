@@ -1,5 +1,5 @@
 import type { Address } from '../domain/address.ts'
-import type { ChainConfig } from './config.ts'
+import type { ChainConfig, VaultConfig } from './config.ts'
 import { BadChainConfig, ContractMismatch, Contradiction } from './errors.ts'
 import type { BlockFactsOptions, PriceConsequence } from './facts/block-values.ts'
 import { finalBlock } from './rpc/finality.ts'
@@ -8,12 +8,14 @@ import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
 import type { SetAsideVault } from './progress/set-aside.ts'
 import { NewestBlocks } from './rpc/newest/newest-blocks.ts'
+import { contractCall } from './rpc/calls/contract-call.ts'
 import { contractExists, isMulticall } from './rpc/contract-existence.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
 import { VaultKinds } from './vaults/vault-kinds.ts'
 import { nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
+import { poolAbi } from './venues/pool.ts'
 import { poolPositions } from './venues/pool-positions.ts'
 import { Pools } from './venues/pools.ts'
 import { readPoolManager, v4Positions } from './venues/v4/v4-positions.ts'
@@ -97,6 +99,8 @@ async function connectAtNewest(
   const tokens = await readTokens(file, config, state, isResumed ? null : firsts, (problem) =>
     report('warn', `A token has no price: ${problem}. Vaults that acquire it are set aside until it has one`, { file }),
   )
+  const noPools = (await Promise.all(config.vaults.map((vault, index) => poolProblems(state, vault, index)))).flat()
+  if (noPools.length > 0) throw new BadChainConfig(file, noPools)
   const kinds = new VaultKinds(config.vaults)
   await kinds.resolve(state)
   const pools = new Pools()
@@ -126,6 +130,18 @@ async function connectAtNewest(
 
 function managerKey(index: number): string {
   return index === 0 ? 'positionManager' : 'otherPositionManagers'
+}
+
+/** Returns the problems of a vault's configured pools that are other contracts; a pool may be created later. */
+async function poolProblems(state: BlockState, { pools = [] }: VaultConfig, vault: number): Promise<string[]> {
+  const problems = pools.map(async (pool, index) => {
+    const calls = [contractCall(poolAbi, pool, 'slot0', []), contractCall(poolAbi, pool, 'token0', [])] as const
+    const [slot0, token0] = await Promise.all([state.read(calls[0]), state.read(calls[1])])
+    if ((slot0 !== null && token0 !== null) || !(await contractExists(state.rpc, pool, state.block))) return []
+    const silent = slot0 === null ? 'slot0' : 'token0'
+    return [`vaults[${vault}].pools[${index}] ${pool} is no pool: it doesn't answer ${silent}()`]
+  })
+  return (await Promise.all(problems)).flat()
 }
 
 const consequences: Readonly<Record<PriceConsequence, string>> = {

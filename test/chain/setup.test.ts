@@ -78,6 +78,17 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     expect(weth.symbol).toBe('WETH')
   })
 
+  test('is refused where the pools of a vault are other contracts, with all of them', async () => {
+    const { usdc, ethPool, manager } = protocol
+    const later = `0x${'3'.repeat(40)}`
+    const { address, firstBlock } = vault
+    const pools = [ethPool, usdc.address, later, manager]
+    expect(await problemsOf({ vaults: [{ address, strategy: 'one', firstBlock, pools }] })).toEqual([
+      `vaults[0].pools[1] ${usdc.address} is no pool: it doesn't answer slot0()`,
+      `vaults[0].pools[3] ${manager} is no pool: it doesn't answer slot0()`,
+    ])
+  })
+
   test.each<[string, () => ChainJson, () => string[]]>([
     [
       'begins before the vault',
