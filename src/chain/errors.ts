@@ -164,16 +164,32 @@ export class NodeFault extends Error {
   }
 }
 
+/** A node that has no block with the tag `finalized`, because it does not know the tag or is not in sync. */
+export class NoFinalizedBlock extends NodeFault {
+  constructor() {
+    super('gave null for the block "finalized"')
+  }
+}
+
 /** A request that a node did not answer with a result; the cause is the client's error. */
 export class RequestFailed extends Error {
   constructor(
     readonly method: string,
-    /** Whether the request identifies its block by a hash. */
-    readonly usesBlockHash: boolean,
+    readonly params: readonly unknown[],
     options: ErrorOptions,
   ) {
     super(`${method} failed`, options)
     this.name = 'RequestFailed'
+  }
+
+  /** Whether the request identifies its block by a hash. */
+  get usesBlockHash(): boolean {
+    return this.params.some((param) => typeof param === 'object' && param !== null && 'blockHash' in param)
+  }
+
+  /** Whether the request is for the block with the tag `finalized`. */
+  get usesFinalized(): boolean {
+    return this.params.includes('finalized')
   }
 }
 

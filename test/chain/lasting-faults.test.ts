@@ -30,6 +30,14 @@ const answering =
     return Promise.resolve(ofState)
   }
 
+/** Returns a node with this response to requests for the block with the tag "finalized". */
+const withoutFinalized =
+  (answer: RpcAnswer): Intercept =>
+  ({ method, params }) => {
+    if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
+    return Promise.resolve(params[0] === 'finalized' ? answer : { result: header(params[0]) })
+  }
+
 /** Starts proxies without a node behind them; their URLs contain a key. */
 async function nodes(...intercepts: Intercept[]) {
   const proxies = await Promise.all(intercepts.map((intercept) => startProxy('http://127.0.0.1:9', intercept)))
@@ -127,6 +135,21 @@ test.each<[string, Intercept, string]>([
     'it answers with an error that nobody knows',
     answering(error(-32_000, `computer says no to https://node.example/${key}`)),
     'the node node0 answers with errors only: it answers eth_getCode with the error -32000: computer says no to [url]. Look',
+  ],
+  [
+    'it does not know the tag "finalized"',
+    withoutFinalized(error(-32_602, 'invalid argument 0: hex string without 0x prefix')),
+    'the node node0 names no block as "finalized": it answers eth_getBlockByNumber for the block "finalized" with the error -32602: invalid argument 0: hex string without 0x prefix. Set the file\'s finality to a number of blocks',
+  ],
+  [
+    'it has no block with the tag "finalized"',
+    withoutFinalized(error(-39_001, 'Unknown block')),
+    'the node node0 names no block as "finalized": it answers eth_getBlockByNumber for the block "finalized" with the error -39001: Unknown block. Set the file\'s finality to a number of blocks',
+  ],
+  [
+    'it answers null for the tag "finalized"',
+    withoutFinalized({ result: null }),
+    'the node node0 names no block as "finalized": it gave null for the block "finalized". Set the file\'s finality to a number of blocks, or name a node that serves this tag and is in sync',
   ],
   [
     'its answers make no sense',

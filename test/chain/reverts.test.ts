@@ -5,7 +5,7 @@ import { isRefusedForNumber, isRevert } from '../../src/chain/rpc/faults.ts'
 
 function answeredWith(message: string, code = -32_000): RequestFailed {
   const cause = new RpcRequestError({ body: {}, error: { code, message }, url: 'http://node' })
-  return new RequestFailed('eth_call', true, { cause })
+  return new RequestFailed('eth_call', [{}, { blockHash: '0x' }], { cause })
 }
 
 describe('a failed call', () => {

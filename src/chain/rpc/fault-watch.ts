@@ -1,6 +1,7 @@
 import { ChainUnreadable, NodeResting } from '../errors.ts'
-import { type ExplainedFault, type LastingFault, rateLimited } from './faults.ts'
+import type { ExplainedFault } from './faults.ts'
 import type { Node } from './node.ts'
+import { type LastingFault, rateLimited } from './nodes/lasting-faults.ts'
 
 /** Reports an event to the operator. */
 export type Report = (

@@ -1,18 +1,18 @@
 import { BaseError, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
-import { CallTooSlow, NodeResting, RequestFailed } from '../errors.ts'
+import { CallTooSlow, NodeResting, NoFinalizedBlock, RequestFailed } from '../errors.ts'
+import {
+  accessDenied,
+  type LastingFault,
+  noCallsByHash,
+  noFinalizedBlock,
+  noFinalizedTag,
+  noMethod,
+  noOldState,
+  rateLimited,
+  statusFaults,
+  unexplained,
+} from './nodes/lasting-faults.ts'
 import { withoutSecrets } from './url-secrets.ts'
-
-/** A fault of a node that lasts until the operator acts. */
-export interface LastingFault {
-  /** The problem as a predicate of the node ("refuses access"), safe to show to untrusted clients. */
-  readonly problem: string
-  /** An instruction to the operator. */
-  readonly remedy: string
-  /** Whether the response identifies the cause. An error of unknown cause counts as lasting only after a long time. */
-  readonly isCertain: boolean
-  /** Whether the fault affects every request to the node, and is logged as a warning even if other nodes answer. */
-  readonly isOfNode: boolean
-}
 
 /** A failed request to a node. */
 export interface ExplainedFault {
@@ -22,59 +22,6 @@ export interface ExplainedFault {
   readonly lasting: LastingFault | null
 }
 
-const accessDenied: LastingFault = {
-  problem: 'refuses access',
-  remedy: 'Check the key in its url, and whether the plan of that key covers this chain',
-  isCertain: true,
-  isOfNode: true,
-}
-const noEndpoint: LastingFault = {
-  problem: 'has no JSON-RPC at its url',
-  remedy: 'Check its url',
-  isCertain: true,
-  isOfNode: true,
-}
-const noMethod: LastingFault = {
-  problem: 'lacks a method that is needed',
-  remedy: 'Name a node that serves eth_call, eth_getCode, eth_getLogs, eth_getBlockByNumber and eth_getBlockReceipts',
-  isCertain: true,
-  isOfNode: true,
-}
-const noCallsByHash: LastingFault = {
-  problem: "takes no requests by a block's hash (EIP-1898)",
-  remedy: 'Name a node that does; all current clients do',
-  isCertain: true,
-  isOfNode: true,
-}
-const noOldState: LastingFault = {
-  problem: 'lacks the state of the blocks to read',
-  remedy: "Name an archive node: a vault's history needs one",
-  isCertain: true,
-  isOfNode: false,
-}
-const unexplained: LastingFault = {
-  problem: 'answers with errors only',
-  remedy: "Look for the error in its provider's documentation, or name another node",
-  isCertain: false,
-  isOfNode: false,
-}
-/** A rate limit is temporary, but an exhausted quota may last: it is reported after a long time, and retried. */
-export const rateLimited: LastingFault = {
-  problem: 'limits the rate of requests, or its quota is used up',
-  remedy: "Lower its requestsPerSecond, or look at its provider's quota",
-  isCertain: false,
-  isOfNode: false,
-}
-
-const statusFaults: Readonly<Record<number, LastingFault>> = {
-  ...Object.fromEntries([301, 302, 303, 307, 308].map((status) => [status, noEndpoint])),
-  401: accessDenied,
-  402: accessDenied,
-  403: accessDenied,
-  404: noEndpoint,
-  405: noEndpoint,
-  410: noEndpoint,
-}
 const passingStatuses: readonly number[] = [408, 425]
 
 /** JSON-RPC errors of rate limits: EIP-1474's code, and the HTTP status as a code. */
@@ -84,7 +31,7 @@ const deniedText =
   /unauthori[sz]ed|unauthenticated|must be authenticated|access (is )?denied|forbidden|(invalid|missing|unknown|wrong) (api|project|access|auth)[ -]?\w*|(api|access|project)[ -]?(key|token|id) .*(invalid|missing|not (allowed|found|valid)|disabled|expired|required)/i
 const noOldStateText =
   /missing trie node|BlockOutOfRange|header (for hash )?not found|pruned|\barchiv|histor\w* state|no state|state( \w+)* (not|un) ?available|state (is )?(missing|not found)|proof window|state histor|unknown block|block (with such hash |hash )?(was )?(not found|does not exist)|(could ?n[o']t|cannot|can't) find block/i
-const noCallsByHashText =
+const badFormText =
   /unmarshal|hex string without 0x|invalid (argument|param|type|value|block|request)|cannot wrap|eip-?1898|block ?hash|supplied to|expected .*(string|block|number|tag)/i
 const missingMethodText = /method .*(not (found|available|supported|allowed)|does ?n[o']t exist|does not exist)/i
 const prunedText = /missing trie node|pruned/i
@@ -127,12 +74,14 @@ export function explainFault(error: unknown, url: string): ExplainedFault {
   if (error instanceof CallTooSlow) return { ...explainFault(error.cause, url), reason: error.message }
   const cause = error instanceof RequestFailed ? error.cause : error
   const text = (words: string): string => withoutSecrets(words, url)
+  if (cause instanceof NoFinalizedBlock) return { reason: cause.message, lasting: noFinalizedBlock }
   if (cause instanceof NodeResting) return { reason: cause.message, lasting: null }
   if (!(cause instanceof BaseError)) return { reason: text((cause as Error).message), lasting: unexplained }
   const answered = cause.walk((one) => one instanceof RpcRequestError)
   if (answered instanceof RpcRequestError) {
     const { code, details } = answered
-    const method = error instanceof RequestFailed ? ` ${error.method}` : ''
+    const tag = error instanceof RequestFailed && error.usesFinalized ? ' for the block "finalized"' : ''
+    const method = error instanceof RequestFailed ? ` ${error.method}${tag}` : ''
     const reason = `answers${method} with the error ${code}${details === '' ? '' : `: ${text(details)}`}`
     return { reason, lasting: lastingRpcFault(code, details, error) }
   }
@@ -212,9 +161,11 @@ function lastingRpcFault(code: number, details: string, error: unknown): Lasting
   if (rateLimitCodes.includes(code) || rateLimitText.test(details)) return rateLimited
   if (deniedText.test(details)) return accessDenied
   if (methodNotFoundCodes.includes(code) || missingMethodText.test(details)) return noMethod
+  const isOfForm = code === invalidParams || badFormText.test(details)
+  if (error instanceof RequestFailed && error.usesFinalized) return isOfForm ? noFinalizedTag : noFinalizedBlock
   const usesBlockHash = error instanceof RequestFailed && error.usesBlockHash
   // Providers refuse too wide ranges of logs with any text, which must not count as missing state.
   if (!usesBlockHash) return prunedText.test(details) ? noOldState : unexplained
   if (noOldStateText.test(details)) return noOldState
-  return code === invalidParams || noCallsByHashText.test(details) ? noCallsByHash : unexplained
+  return isOfForm ? noCallsByHash : unexplained
 }

@@ -2,7 +2,7 @@ import { rateLimit } from '@ponder/utils'
 import { type Address, createClient, type Hex, http, HttpRequestError, isHex, numberToHex, type Transport } from 'viem'
 import { type Header, type ChainLog, readHeader, readLogs, readQuantity, readReceiptLogs } from './block.ts'
 import type { NodeConfig } from '../config.ts'
-import { NodeFault, RequestFailed } from '../errors.ts'
+import { NodeFault, NoFinalizedBlock, RequestFailed } from '../errors.ts'
 import { type ExplainedFault, explainFault } from './faults.ts'
 import { HeaderHashes } from './newest/header-hash.ts'
 import { AnswerTimes } from './nodes/answer-times.ts'
@@ -75,6 +75,7 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits = def
     async block(at) {
       const tag = typeof at === 'number' ? numberToHex(at) : at
       const answer = await request({ method: 'eth_getBlockByNumber', params: [tag, false] })
+      if (answer === null && at === 'finalized') throw new NoFinalizedBlock()
       const header = readHeader(answer)
       hashes.verify(answer as Record<string, unknown>)
       if (typeof at === 'number' && header.number !== at) throw new NodeFault(`gave block ${header.number} for ${at}`)
@@ -156,7 +157,7 @@ function createRequest(
     try {
       return await send(body)
     } catch (cause) {
-      throw new RequestFailed(body.method, usesBlockHash(body), { cause })
+      throw new RequestFailed(body.method, body.params, { cause })
     }
   }
 }
@@ -169,10 +170,6 @@ function isRpcError(text: string): boolean {
   } catch {
     return false
   }
-}
-
-function usesBlockHash({ params }: RequestBody): boolean {
-  return params.some((param) => typeof param === 'object' && param !== null && 'blockHash' in param)
 }
 
 function bytes(value: unknown): Hex {
