@@ -5,6 +5,7 @@ import { usdc } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
+import { randomOf } from './support/random.ts'
 import { chainJson, linesOf, type ReaderMessage } from './support/reading.ts'
 
 interface Block {
@@ -38,7 +39,8 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  const jsonOf = (url: string) => chainJson(url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
+  const jsonOf = (...urls: readonly string[]) =>
+    chainJson(urls, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
 
   /** Reads from a node that states another time for the block of a deposit, in its first answers about that block. */
   async function readWith(
@@ -89,6 +91,22 @@ describeOnChain('a reader of a node that states the wrong time of a block', () =
     const reason = `gave fields of block ${deposits[deposit]} that don't give its hash`
     expect(reasons).toEqual(reasons.map(() => reason))
     expect(reasons.length).toBeGreaterThan(0)
+  })
+
+  test('of many blocks, where another node states the right ones, asks that one', async () => {
+    const random = randomOf(7)
+    const wrong = new Set<number>()
+    const liar = await startProxy(chain.url, async (request, pass) => {
+      const answer = await pass()
+      const isOfNumber = request.method === 'eth_getBlockByNumber' && request.params[0] !== 'latest'
+      if (!isOfNumber || !('result' in answer) || random() > 0.3) return answer
+      const block = answer.result as Block
+      wrong.add(hexToNumber(block.number))
+      return { result: { ...block, timestamp: numberToHex(hexToNumber(block.timestamp) + 5) } }
+    })
+    expect(await linesOf(jsonOf(liar.url, chain.url))).toEqual(right)
+    expect(wrong.size).toBeGreaterThan(10)
+    await liar.close()
   })
 
   test.each([

@@ -55,13 +55,19 @@ export interface Node {
   explain(error: unknown): ExplainedFault
 }
 
-/** Creates a client of a node. */
-export function connectNode({ url, requestsPerSecond }: NodeConfig, limits = defaultLimits): Node {
+/**
+ * Creates a client of a node.
+ * @param hashes verifies the headers of this node, and of the others of its chain
+ */
+export function connectNode(
+  { url, requestsPerSecond }: NodeConfig,
+  limits = defaultLimits,
+  hashes = new HeaderHashes(1),
+): Node {
   let restsUntil = 0
   const onRetryAfter = (milliseconds: number): void => {
     restsUntil = performance.now() + Math.min(milliseconds, maxRestMilliseconds)
   }
-  const hashes = new HeaderHashes()
   const times = new AnswerTimes()
   const request = createRequest({ url, requestsPerSecond, times, onRetryAfter }, limits)
   const logs = async (filter: LogFilter, of: Record<string, Hex>): Promise<ChainLog[]> => {

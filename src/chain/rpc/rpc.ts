@@ -10,6 +10,7 @@ import {
   type FaultWatchOptions,
 } from './fault-watch.ts'
 import type { Header } from './block.ts'
+import { HeaderHashes } from './newest/header-hash.ts'
 import { NewestBlocks } from './newest/newest-blocks.ts'
 import { connectNode, type Node, type NodeLimits } from './node.ts'
 import { isLate } from './nodes/answer-times.ts'
@@ -81,7 +82,8 @@ interface AskOptions {
 export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
   const { signal, retry = defaultRetry, limits, newest = new NewestBlocks() } = options
   const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
-  const nodes = rpc.map((node) => connectNode(node, limits))
+  const hashes = new HeaderHashes(rpc.length)
+  const nodes = rpc.map((node) => connectNode(node, limits, hashes))
   const faults = new FaultWatch({ ...options, times })
   const order = new NodeOrder(nodes, { ...options, times })
   const checked = new Set<Node>()

@@ -22,18 +22,26 @@ const numbers = [
 /** All fields of a block that are known: those of its header, and those that are not hashed with it. */
 const known = new Set([...hashed, 'hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals'])
 
-/** Number of answers about one block, and of blocks, with another hash from which on the chain has other rules. */
+/**
+ * Number of answers of each node about one block, with another hash, after which the block counts as it is; and of such
+ * blocks, after which the chain has other rules.
+ */
 const [maxAnswers, maxBlocks] = [3, 5]
 
 /**
- * Notices headers that a node states wrongly, such as with another time, because their fields do not give their hash.
- * A chain may have other fields or rules, now or after a fork: then its headers count as they are.
+ * Notices headers that a node of a chain states wrongly, such as with another time, because their fields do not give
+ * their hash. A chain may have other fields or rules, now or after a fork: then its headers count as they are.
  */
 export class HeaderHashes {
   /** The lists of keys of headers whose fields gave their hash; null where headers are not verified any more. */
   #proven: Set<string> | null = new Set()
-  /** The blocks whose fields did not, with the number of such answers. */
+  /** The blocks whose fields have not given their hash yet, with the number of such answers. */
   readonly #doubted = new Map<unknown, number>()
+  /** Number of blocks whose fields do not give their hash by any node. */
+  #others = 0
+
+  /** @param nodes number of nodes whose headers are verified */
+  constructor(readonly nodes: number) {}
 
   /**
    * Verifies the hash of a header.
@@ -44,12 +52,20 @@ export class HeaderHashes {
     const hash = keys.every((key) => known.has(key)) ? hashOf(block) : null
     if (hash === null || this.#proven === null) return
     const list = keys.sort().join(' ')
-    if (hash === String(block['hash']).toLowerCase()) return void this.#proven.add(list)
+    const number = block['number']
+    if (hash === String(block['hash']).toLowerCase()) {
+      this.#proven.add(list)
+      this.#doubted.delete(number)
+      return
+    }
     if (!this.#proven.has(list)) return
-    const answers = (this.#doubted.get(block['number']) ?? 0) + 1
-    this.#doubted.set(block['number'], answers)
-    if (answers >= maxAnswers || this.#doubted.size >= maxBlocks) this.#proven = null
-    else throw new NodeFault(`gave fields of block ${Number(block['number'])} that don't give its hash`)
+    const answers = (this.#doubted.get(number) ?? 0) + 1
+    this.#doubted.set(number, answers)
+    if (answers < maxAnswers * this.nodes) {
+      throw new NodeFault(`gave fields of block ${Number(number)} that don't give its hash`)
+    }
+    this.#doubted.delete(number)
+    if (++this.#others >= maxBlocks) this.#proven = null
   }
 }
 
