@@ -3,7 +3,7 @@ import type { Header } from './rpc/block.ts'
 import { emptyConfirmations } from './rpc/contract-existence.ts'
 import { checkHoldings } from './positions/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
-import { timestampFacts, type TimestampBlocks, type TimestampFacts } from './facts/timestamp-facts.ts'
+import { readSecondFacts, type SecondBlocks, type SecondFacts } from './facts/second-facts.ts'
 import { breakExplainer } from './rpc/finality.ts'
 import { awaitFinal, followChain } from './follow.ts'
 import { createLogSource } from './log-source.ts'
@@ -49,11 +49,6 @@ export interface ReaderOptions extends ChainConnection {
   readonly onRead?: ((block: number) => void) | undefined
 }
 
-/** The facts of one second, with its first block. */
-export interface SecondFacts extends TimestampFacts {
-  readonly start: Header
-}
-
 /**
  * Reads the vaults of a configuration as facts, second by second.
  * @param start block to start from; null for the first block of the first vault
@@ -78,22 +73,21 @@ export async function* readSeconds(
     const seconds = await planSeconds(segment, options, holdings)
     const end = segment.headers.get(segment.to)
     if (!segment.isWhole && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
-    yield* mapConcurrently(seconds, (second) => readSecond(second, options))
+    yield* mapConcurrently(seconds, (second) => readConfirmedFacts(second, options))
     options.onRead?.(segment.to)
   }
 }
 
 /** Reads the facts of a second. A vault's fault counts once repeated reads, at the next nodes, confirm it. */
-async function readSecond(second: TimestampBlocks, options: ReaderOptions): Promise<SecondFacts> {
-  let read = await timestampFacts(second, options)
+async function readConfirmedFacts(second: SecondBlocks, options: ReaderOptions): Promise<SecondFacts> {
+  let read = await readSecondFacts(second, options)
   if (read.faults.size > 0) await options.rpc.checkChain()
   for (let reading = 1; reading < emptyConfirmations && read.faults.size > 0; reading++) {
     options.rpc.newest.forgetAll()
     options.rpc.useAllNodes()
-    read = await timestampFacts(second, options)
+    read = await readSecondFacts(second, options)
   }
-  const [first] = second.blocks
-  return { start: first?.header ?? second.end, ...read }
+  return read
 }
 
 /**

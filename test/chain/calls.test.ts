@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readHeader, readLogs } from '../../src/chain/rpc/block.ts'
 import { bloomOf, mayHaveLogsOf } from '../../src/chain/rpc/bloom.ts'
 import { initialPositions } from '../../src/chain/positions/initial-positions.ts'
-import { timestampFacts } from '../../src/chain/facts/timestamp-facts.ts'
+import { readSecondFacts } from '../../src/chain/facts/second-facts.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
@@ -72,9 +72,9 @@ describeOnChain('a mark', () => {
     const none = { opened: [], events: [], heldBefore: new Map(), owners: new Map(), faults: new Map() }
     const plan = { number: header.number, marked, minting: new Map(), changed: new Map(), ...none }
     const moment = { blocks: [{ plan, header }], end: header, marked, minting: new Map() }
-    const { facts } = await timestampFacts(moment, reader)
+    const { facts } = await readSecondFacts(moment, reader)
     requested.clear()
-    expect((await timestampFacts(moment, reader)).facts).toEqual(facts)
+    expect((await readSecondFacts(moment, reader)).facts).toEqual(facts)
     const positions = facts.flatMap((fact) => (fact.kind === 'mark' ? fact.positions : []))
     expect(positions).toHaveLength(some.length)
     await proxy.close()

@@ -3,7 +3,8 @@ import { Contradiction } from '../../src/chain/errors.ts'
 import { readStage } from '../../src/chain/progress/stage.ts'
 import type { Header } from '../../src/chain/rpc/block.ts'
 import { NewestBlocks } from '../../src/chain/rpc/newest/newest-blocks.ts'
-import type { ReaderOptions, readSeconds, SecondFacts } from '../../src/chain/reader.ts'
+import type { SecondFacts } from '../../src/chain/facts/second-facts.ts'
+import type { ReaderOptions, readSeconds } from '../../src/chain/reader.ts'
 
 const vault = { address: `0x${'1'.repeat(40)}` as const, strategy: 'one', firstBlock: 1 }
 const { signal } = new AbortController()

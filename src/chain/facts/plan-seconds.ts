@@ -5,7 +5,7 @@ import { Contradiction } from '../errors.ts'
 import type { Segment } from '../follow.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import { type Header, requireTimeOrder } from '../rpc/block.ts'
-import type { TimestampBlocks } from './timestamp-facts.ts'
+import type { SecondBlocks } from './second-facts.ts'
 import { type ArrivalOptions, readArrivals } from '../positions/arrivals.ts'
 import { readCustodyMoves } from '../positions/custody.ts'
 import type { VaultHoldings } from '../positions/holding.ts'
@@ -30,7 +30,7 @@ export async function planSeconds(
   segment: Segment,
   options: SecondsOptions,
   holdings: Holdings,
-): Promise<TimestampBlocks[]> {
+): Promise<SecondBlocks[]> {
   const { config, rpc, isApplied } = options
   const known = new Map(segment.headers)
   const headerAt = async (number: number): Promise<Header> => {
@@ -83,7 +83,7 @@ function requireDecoded(plans: readonly BlockPlan[]): void {
  * positions without a fact, for example a position in unknown tokens.
  */
 function atEnd(
-  blocks: TimestampBlocks['blocks'],
+  blocks: SecondBlocks['blocks'],
   end: Header,
   planOf: ReadonlyMap<number, BlockPlan>,
   vaultsOf: (plan: BlockPlan) => ReadonlyMap<Address, VaultHoldings>,

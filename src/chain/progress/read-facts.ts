@@ -12,7 +12,7 @@ import type { LateVault, SetAsideVault } from './set-aside.ts'
 import { readStage } from './stage.ts'
 
 /** The facts of one second, and the progress of reading: a restart reads the facts from that second on again. */
-export interface BlockFactsBatch extends Pick<ChainProgress, 'block' | 'late'> {
+export interface ResumableFacts extends Pick<ChainProgress, 'block' | 'late'> {
   readonly facts: readonly FactInput[]
 }
 
@@ -33,7 +33,7 @@ export interface FactsOptions extends ReaderOptions {
 export async function* readFacts(
   options: FactsOptions,
   start: Pick<ChainProgress, 'block' | 'late'> | null,
-): AsyncGenerator<BlockFactsBatch, void> {
+): AsyncGenerator<ResumableFacts, void> {
   const aside = new AsideVaults(options)
   for (const [address, reason] of options.refused) {
     aside.add({ address, ...(await placeOf(options, address, start)) }, new FactRefused(address, reason))
@@ -77,7 +77,7 @@ async function* catchUp(
   options: FactsOptions,
   { block, late }: Pick<ChainProgress, 'block' | 'late'>,
   aside: AsideVaults,
-): AsyncGenerator<BlockFactsBatch, Header> {
+): AsyncGenerator<ResumableFacts, Header> {
   const end = await firstOfSecond(options.rpc, block)
   const left = late.filter(({ address }) => !aside.has(address))
   const behind = left.filter(({ number }) => number < end.number).sort((a, b) => a.number - b.number)

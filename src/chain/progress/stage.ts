@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BaseError } from 'viem'
-import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
 import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
-import { type ReaderOptions, readSeconds, type ResumePoint, type SecondFacts } from '../reader.ts'
+import type { SecondFacts } from '../facts/second-facts.ts'
+import { type ReaderOptions, readSeconds, type ResumePoint } from '../reader.ts'
 import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import type { LateVault, VaultFault } from './set-aside.ts'
@@ -18,12 +18,6 @@ const rereadsInRanges = 3
 export interface Stage {
   readonly vaults: readonly VaultConfig[]
   readonly from: ResumePoint | null
-}
-
-/** The facts of one second of a stage. */
-export interface StageSecond {
-  readonly start: Header
-  readonly facts: readonly FactInput[]
 }
 
 /** Called for a vault with a fault, with the block from which it is not read any more. */
@@ -51,7 +45,7 @@ export async function* readStage(
   { vaults, from }: Stage,
   onFault: OnFault,
   read = readSeconds,
-): AsyncGenerator<StageSecond, void> {
+): AsyncGenerator<Omit<SecondFacts, 'faults'>, void> {
   const progress: StageProgress = { from, lastTs: -1, lastBlock: -1, readTo: -1, rereads: 0, vaults }
   while (progress.vaults.length > 0) {
     try {
@@ -82,7 +76,7 @@ async function* readOn(
   progress: StageProgress,
   onFault: OnFault,
   read: typeof readSeconds,
-): AsyncGenerator<StageSecond, boolean> {
+): AsyncGenerator<Omit<SecondFacts, 'faults'>, boolean> {
   const config = { ...options.config, vaults: [...progress.vaults] }
   const readsSingly = progress.rereads >= rereadsInRanges
   const blamesContract = progress.rereads >= emptyConfirmations - 1

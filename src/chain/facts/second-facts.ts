@@ -10,7 +10,7 @@ import type { BlockFactsOptions } from './block-values.ts'
 import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
 
 /** A second with facts: its blocks with facts, and its last block. */
-export interface TimestampBlocks {
+export interface SecondBlocks {
   readonly blocks: readonly { readonly plan: BlockPlan; readonly header: Header }[]
   readonly end: Header
   /** The vaults to value at the end of the last block, with their positions at that time. */
@@ -20,7 +20,9 @@ export interface TimestampBlocks {
 }
 
 /** The facts of a second; facts of vaults with a fault in that second are left out. */
-export interface TimestampFacts {
+export interface SecondFacts {
+  /** The first block with facts; the last block of the second where none has. */
+  readonly start: Header
   readonly facts: readonly FactInput[]
   readonly faults: ReadonlyMap<Address, VaultFault>
 }
@@ -29,10 +31,10 @@ export interface TimestampFacts {
  * Reads the facts of a second: events block by block in the order of the logs, then the last owners and the marks at
  * its end, because owners and marks are identified by their second.
  */
-export async function timestampFacts(
-  { blocks, end, marked, minting }: TimestampBlocks,
+export async function readSecondFacts(
+  { blocks, end, marked, minting }: SecondBlocks,
   options: BlockFactsOptions,
-): Promise<TimestampFacts> {
+): Promise<SecondFacts> {
   const faults = new VaultFaults()
   const blockFacts = new Map<string, BlockFacts>()
   const factsAt = (header: Header): BlockFacts => {
@@ -42,7 +44,7 @@ export async function timestampFacts(
   }
   for (const [vault, fault] of blocks.flatMap(({ plan }) => [...plan.faults])) faults.add(vault, fault)
   const owners = new Map(blocks.flatMap(({ plan }) => [...plan.owners]))
-  const markAll = (vaults: TimestampBlocks['marked']) =>
+  const markAll = (vaults: SecondBlocks['marked']) =>
     Promise.all([...vaults].map(([vault, held]) => faults.of(vault, factsAt(end).mark(vault, held))))
   const [events, marks] = await Promise.all([
     Promise.all(blocks.map(({ plan, header }) => factsAt(header).eventFacts(plan))),
@@ -53,7 +55,8 @@ export async function timestampFacts(
   const owned = Array.from(owners, ([vault, owner]) => ({ kind: 'owner' as const, ts: end.ts, vault, owner }))
   const facts = [...events.flat(), ...owned, ...[...marks, ...feeMarks].filter((mark) => mark !== null)]
   for (const fact of facts) faults.in(fact.vault as Address, () => requireValid(fact, end))
-  return { facts: facts.filter(({ vault }) => !faults.found.has(vault as Address)), faults: faults.found }
+  const kept = facts.filter(({ vault }) => !faults.found.has(vault as Address))
+  return { start: blocks[0]?.header ?? end, facts: kept, faults: faults.found }
 }
 
 /**
