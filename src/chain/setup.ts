@@ -7,6 +7,7 @@ import { Acquisitions } from './valuation/acquisitions.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
 import type { SetAsideVault } from './progress/set-aside.ts'
+import { compareLogNumbers } from './rpc/newest/log-numbers.ts'
 import { NewestBlocks } from './rpc/newest/newest-blocks.ts'
 import { contractCall } from './rpc/calls/contract-call.ts'
 import { contractExists, isMulticall } from './rpc/contract-existence.ts'
@@ -82,6 +83,8 @@ async function connectAtNewest(
   })
   const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
+  // Not awaited: a node may be slow.
+  void compareLogNumbers(rpc, block, report)
   const managers = [config.positionManager, ...(config.otherPositionManagers ?? [])]
   const missing = await Promise.all(
     [config.multicall, ...managers].map(async (address, index) => {
