@@ -57,6 +57,19 @@ test('a node that answers with a batch of errors is at fault', async () => {
   expect(await faultOf(always({ status: 200, body }), call)).toMatch(/^gave /)
 })
 
+test.each([
+  ['a result', { result: '0x1234' }],
+  ['an error', { error: { code: 3, message: 'execution reverted' } }],
+])('a node that answers with %s for another request is at fault', async (_name, answer) => {
+  const body = (id: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, ...answer })
+  expect(await faultOf(always({ status: 200, body: body(77) }), call)).toBe('gave the answer to another request')
+  for (const id of [undefined, null, 1, '1']) {
+    expect(await faultOf(always({ status: 200, body: body(id) }), call)).toMatch(
+      'result' in answer ? /^answered/ : /reverted$/,
+    )
+  }
+})
+
 test('the time limit of a response without end is that of a response that does not begin', async () => {
   const answer = always({ status: 200, body: '{"jsonrpc"', stalls: true })
   expect(await faultOf(answer, call, shortLimits)).toBe("doesn't answer in time")

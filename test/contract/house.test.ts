@@ -41,7 +41,7 @@ const layers: Readonly<Record<string, Layer>> = {
   // Only here: viem's client. Of a feed it uses only the type of a fact and its check.
   chain: {
     layers: ['limits', 'domain', 'src/feed/fact/fact.ts', 'src/feed/fact/parse.ts'],
-    packages: ['node:*', 'viem', '@ponder/utils', 'zod', 'lru-cache'],
+    packages: ['node:*', 'viem', 'viem/utils', '@ponder/utils', 'zod', 'lru-cache'],
   },
   graphql: {
     layers: ['limits', 'domain', 'database', 'fairness'],

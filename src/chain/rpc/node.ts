@@ -1,5 +1,18 @@
 import { rateLimit } from '@ponder/utils'
-import { type Address, createClient, type Hex, http, HttpRequestError, isHex, numberToHex, type Transport } from 'viem'
+import {
+  type Address,
+  BaseError,
+  createClient,
+  createTransport,
+  type EIP1193RequestFn,
+  type Hex,
+  HttpRequestError,
+  isHex,
+  numberToHex,
+  RpcRequestError,
+  type Transport,
+} from 'viem'
+import { getHttpRpcClient } from 'viem/utils'
 import { type Header, type ChainLog, readHeader, readLogs, readQuantity, readReceiptLogs } from './block.ts'
 import type { NodeConfig } from '../config.ts'
 import { NodeFault, NoFinalizedBlock, RequestFailed } from '../errors.ts'
@@ -124,6 +137,13 @@ type Request = (body: RequestBody) => Promise<unknown>
 /** HTTP statuses whose meaning a JSON-RPC error in the body must not replace. */
 const refusals: readonly number[] = [401, 402, 403]
 
+/** A body of a response, whose form is not verified yet. */
+interface JsonRpcAnswer {
+  readonly id?: string | number | null
+  readonly result?: unknown
+  readonly error?: { readonly code: number; readonly message: string } | null | undefined
+}
+
 interface RequestOptions extends NodeConfig {
   readonly times: AnswerTimes
   readonly onRetryAfter: (milliseconds: number) => void
@@ -149,12 +169,22 @@ function createRequest(
     if (!refusals.includes(status) && isRpcError(text)) return
     throw new HttpRequestError({ url, status, details: text.trim() === '' ? statusText : text })
   }
-  const measured: Transport = (options) => {
-    const sent = http(url, { retryCount: 0, timeout, maxResponseBodySize, fetchFn, onFetchResponse })(options)
-    const request = (body: { method: string }): Promise<unknown> => times.measure(() => sent.request(body))
-    // The result has whatever type the caller of a transport expects.
-    return { ...sent, request: request as typeof sent.request }
+  const client = getHttpRpcClient(url, { fetchFn, maxResponseBodySize, onResponse: onFetchResponse, timeout })
+  let sent = 0
+  const request = async (body: { method: string; params?: unknown }): Promise<unknown> => {
+    const id = ++sent
+    const answer: JsonRpcAnswer = await times.measure(() => client.request({ body: { ...body, id } }))
+    // A gateway that mixes up its answers would otherwise give one block's state as that of another.
+    if (answer.id != null && String(answer.id) !== String(id)) throw new NodeFault('gave the answer to another request')
+    if (answer.error != null) throw new RpcRequestError({ body, error: answer.error, url })
+    return answer.result
   }
+  const measured: Transport = () =>
+    createTransport({
+      ...{ key: 'http', name: 'HTTP', type: 'http', retryCount: 0 },
+      // The result has whatever type the caller of a transport expects.
+      request: request as EIP1193RequestFn,
+    })
   // A request is measured within the rate limit: before, it may wait for its turn.
   const limited = rateLimit(measured, { requestsPerSecond, browser: false })
   const transport: Transport = (options) => limited({ ...options, retryCount: 0, timeout })
@@ -163,7 +193,8 @@ function createRequest(
     try {
       return await send(body)
     } catch (cause) {
-      throw new RequestFailed(body.method, body.params, { cause })
+      const fault = cause instanceof BaseError ? cause.walk((one) => one instanceof NodeFault) : null
+      throw fault instanceof NodeFault ? fault : new RequestFailed(body.method, body.params, { cause })
     }
   }
 }
