@@ -261,7 +261,7 @@ describe('a shared response is evaluated in the turns of a sender that follows f
         return { result: work(), addTo: nothing, removeFrom: nothing }
       },
     }
-    await turn.evaluate(queue, () => Promise.resolve())
+    await turn.runInTurn(queue, () => Promise.resolve())
     return chosen
   }
 
@@ -300,7 +300,7 @@ describe('a shared response is evaluated in the turns of a sender that follows f
     const queue: Pick<EvaluationQueue, 'forShared'> = {
       forShared: (_senders, _isWanted, work) => ({ result: work(), addTo, removeFrom }),
     }
-    const ended = turn.evaluate(queue, () => result)
+    const ended = turn.runInTurn(queue, () => result)
     return { subscribers, turn, changes, ended }
   }
 

@@ -9,7 +9,7 @@ export class CommitFollower {
   #stop: StopListening = () => Promise.resolve()
   #isListening = false
   /** Counts the servers, to ignore later reports of an earlier one. */
-  #followed = 0
+  #servers = 0
 
   constructor(listener: ChangeListener, reported: ReportedState) {
     this.#listener = listener
@@ -19,13 +19,13 @@ export class CommitFollower {
   /** Reports the commits of a server from now on. */
   follow(server: ReadServer): void {
     const { replica } = server
-    const followed = ++this.#followed
+    const number = ++this.#servers
     const listener = this.#listener
-    const isCurrent = (): boolean => followed === this.#followed
+    const isCurrent = (): boolean => number === this.#servers
     this.#stop = server.listen({
       committed: (commit) => {
         if (!isCurrent()) return
-        this.#reported.committed(commit.version, replica.followed)
+        this.#reported.committed(commit.version, replica.followedRun)
         listener.committed(commit)
       },
       listening: (isListening) => {
@@ -46,7 +46,7 @@ export class CommitFollower {
    * @returns resolves when its connection is closed
    */
   leave(): Promise<void> {
-    this.#followed++
+    this.#servers++
     if (this.#isListening) this.#listener.listening(false)
     this.#isListening = false
     return this.#stop()

@@ -28,7 +28,7 @@ export class Replica {
   readonly #onLost: () => void
   #probe: LogProbe | null = null
   #isBusy = false
-  #followed: string | null = null
+  #followedRun: string | null = null
   /** Run of this server at the last connection: another run may have another history. */
   #run: string | null = null
   /** Its newest commit, the position that was read before it, and the time of both. */
@@ -49,8 +49,8 @@ export class Replica {
    * Run of the primary whose history this server followed at the last comparison; null while this server accepts writes. A commit
    * that is visible only here is pending: with synchronous replication, a primary sends a commit before it is visible there.
    */
-  get followed(): string | null {
-    return this.isPrimary ? null : this.#followed
+  get followedRun(): string | null {
+    return this.isPrimary ? null : this.#followedRun
   }
 
   /** Whether the last comparison showed that it and the primary do not have the same history. */
@@ -96,7 +96,7 @@ export class Replica {
     const own = probe.system
     this.isForeign = system !== null && own !== system
     this.isLost = false
-    if (probe.run !== this.#run) this.#followed = null
+    if (probe.run !== this.#run) this.#followedRun = null
     this.#run = probe.run
     if (!this.isForeign) return probe
     probe.close()
@@ -119,10 +119,10 @@ export class Replica {
     const isComparable = target !== null && before !== null && before.at < target.at
     // A primary that was polled after this server cannot lag behind it, if this server follows that primary.
     const isOfOther = isComparable && isStandby && before.lsn > target.insertLsn
-    if (isOfOther) this.#followed = null
+    if (isOfOther) this.#followedRun = null
     const isAhead = isComparable && isBeyond(before.commit, target.head)
     this.#aheadSince = isAhead ? (this.#aheadSince ?? seenAt) : null
-    const isPending = this.followed === target?.run && seenAt - (this.#aheadSince ?? seenAt) < pendingMilliseconds
+    const isPending = this.followedRun === target?.run && seenAt - (this.#aheadSince ?? seenAt) < pendingMilliseconds
     // That primary has all commits of this server, unless they are pending or a failover has lost them.
     if (isAhead && !isPending) return this.#refuse(`has commit ${before.commit.version}, which the primary lacks`)
     if (isOfOther) return this.#refuse('has replayed more of the log than the primary has')
@@ -134,7 +134,7 @@ export class Replica {
     else if (reached !== null && lsn >= endOfRecord(reached.insertLsn)) {
       return this.#refuse(`lacks commit ${reached.head.version} of the primary at the same position of the log`)
     }
-    if (isComparable && !isAhead && isProved && reached === target) this.#followed = target.run
+    if (isComparable && !isAhead && isProved && reached === target) this.#followedRun = target.run
     if (reported !== null && !(await probe.contains(reported, commit))) {
       return `has not reached commit ${reported.version}, which was already reported to clients`
     }

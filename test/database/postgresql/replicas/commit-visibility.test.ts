@@ -94,7 +94,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
 
     const reported = new ReportedState()
     const [{ version } = { version: '' }] = await heads(onStandby)
-    reported.committed(version, replica.followed)
+    reported.committed(version, replica.followedRun)
     const target = await primary.ask()
     if (target === null) throw new Error('the primary told no position')
     await reported.verify(target, primary.contains.bind(primary))

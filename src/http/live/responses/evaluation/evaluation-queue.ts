@@ -50,7 +50,7 @@ export class EvaluationQueue {
     isWanted: () => boolean,
     work: () => Promise<Result>,
   ): QueuedResult<Result> {
-    return this.#wait(this.#shared, senders, isWanted, work)
+    return this.#enqueue(this.#shared, senders, isWanted, work)
   }
 
   /**
@@ -61,10 +61,10 @@ export class EvaluationQueue {
   async forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
     if (!this.#room.take(sender, 1)) throw new EvaluationRefused('Too many streams begin.')
     const giveBack = (): void => this.#room.giveBack(sender, 1)
-    return this.#wait(this.#openings, [sender], isWanted, work, giveBack).result
+    return this.#enqueue(this.#openings, [sender], isWanted, work, giveBack).result
   }
 
-  #wait<Result>(
+  #enqueue<Result>(
     among: EvaluationClass,
     senders: Iterable<string>,
     isWanted: () => boolean,

@@ -50,7 +50,7 @@ export class Evaluator {
    *   older data than an earlier server's
    */
   async evaluate(query: SharedQuery, senders: TurnSenders, onBegin: () => void): Promise<TimedEvaluation> {
-    const { notified, ...evaluation } = await senders.evaluate(this.#queue, async () => {
+    const { notified, ...evaluation } = await senders.runInTurn(this.#queue, async () => {
       this.#onEvaluation()
       onBegin()
       const notified = this.#versions.currentState()

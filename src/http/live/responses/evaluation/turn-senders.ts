@@ -37,10 +37,10 @@ export class TurnSenders {
   }
 
   /**
-   * Makes the response in the turns of some senders.
+   * Runs the evaluation in the turn of some sender, whichever comes first.
    * @throws {EvaluationRefused} if no stream follows it any more
    */
-  async evaluate<Result>(queue: Pick<EvaluationQueue, 'forShared'>, work: () => Promise<Result>): Promise<Result> {
+  async runInTurn<Result>(queue: Pick<EvaluationQueue, 'forShared'>, work: () => Promise<Result>): Promise<Result> {
     const senders = this.#someSenders()
     const isWanted = (): boolean => this.#subscribers.size > 0
     const queued = queue.forShared(isWanted() ? senders : [this.#otherwise], isWanted, work)
