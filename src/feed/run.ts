@@ -1,4 +1,4 @@
-import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
+import { type FeedPosition, isSamePosition, type LockedPosition, trustedEnd } from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
 import { type ExpectedState, isUncovered } from './position/expected-state.ts'
@@ -59,14 +59,20 @@ export function moveTo(run: Run, { number, endByte }: Line): void {
   run.lastByte = endByte
 }
 
+/** Options of {@link reopened}, as those of the run. */
+interface ReopenOptions {
+  readonly onReopen?: (stored: FeedPosition | null) => void
+  readonly nowSeconds?: () => number
+}
+
 /**
  * Reopens a source at the stored position, and resets the counts to the checkpoint there. Without one the counts remain,
  * and repeated lines are counted twice, unless all lines are repeated.
  */
 export async function reopened(
-  { onReopen }: { readonly onReopen?: (stored: FeedPosition | null) => void },
+  { onReopen, nowSeconds }: ReopenOptions,
   { source, summary, checkpoints, isFirstFile, expected, lastLine }: Run,
-  stored: FeedPosition | null,
+  stored: LockedPosition | null,
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
@@ -77,7 +83,9 @@ export async function reopened(
   const mayLack = stored !== null && (isUnproved || stored.line > lastLine)
   // A run that knows no facts yet has none to lose.
   const readFrom = expected.version !== null && mayLack ? 'beginning' : 'stored position'
-  const reopenedSource = await source.reopen(stored, readFrom)
+  const { readUntil = null } = stored ?? {}
+  const proven = readUntil === null || nowSeconds === undefined ? readUntil : trustedEnd(readUntil, nowSeconds())
+  const reopenedSource = await source.reopen(stored && { ...stored, readUntil: proven }, readFrom)
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
   return {

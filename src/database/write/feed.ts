@@ -13,6 +13,12 @@ export interface FeedPosition {
   readonly fingerprint: string
 }
 
+/** The position of a feed as its row has it, which is locked. */
+export interface LockedPosition extends FeedPosition {
+  /** Time at which the feed was last read to its end, in Unix seconds; null where it never was. */
+  readonly readUntil: number | null
+}
+
 /**
  * Reads the position of a feed.
  * @returns null where nothing of it has been applied
@@ -37,10 +43,13 @@ export async function readFeedEnd(
   nowSeconds: () => number,
 ): Promise<number | null> {
   const { readUntil = null } = (await prisma.feed.findUnique({ where: { name }, select: { readUntil: true } })) ?? {}
-  if (readUntil === null) return null
-  const now = nowSeconds()
-  if (Number(readUntil) <= now) return Number(readUntil)
-  return Number(readUntil) <= now + skewSeconds ? now - skewSeconds : 0
+  return readUntil === null ? null : trustedEnd(Number(readUntil), nowSeconds())
+}
+
+/** Returns a recorded end of a feed as far as a clock confirms it, both in Unix seconds; 0 where nothing counts as read. */
+export function trustedEnd(readUntil: number, nowSeconds: number): number {
+  if (readUntil <= nowSeconds) return readUntil
+  return readUntil <= nowSeconds + skewSeconds ? nowSeconds - skewSeconds : 0
 }
 
 const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' } as const
@@ -48,7 +57,7 @@ const columns = { name: 'text', ...positionColumns } as const
 
 const lockPosition: Statement = {
   name: 'lock_feed',
-  text: `select ${selectList(positionColumns)} from feed where name = $1 for update`,
+  text: `select ${selectList(positionColumns)}, read_until::float8 as "readUntil" from feed where name = $1 for update`,
   prepare: 'once',
 }
 const insertPositions = insertSet('feed', columns)
@@ -59,8 +68,8 @@ const updatePositions = updateSet('feed', columns, 'name')
  * @returns null where nothing of it has been applied; nothing is locked then, and a concurrent first insert is a
  *   conflict
  */
-export async function lockFeedPosition(transaction: Transaction, name: string): Promise<FeedPosition | null> {
-  const [stored] = await transaction.query<FeedPosition>(lockPosition, [name])
+export async function lockFeedPosition(transaction: Transaction, name: string): Promise<LockedPosition | null> {
+  const [stored] = await transaction.query<LockedPosition>(lockPosition, [name])
   return stored ?? null
 }
 

@@ -1,10 +1,10 @@
-import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
+import { type FeedPosition, isSamePosition, type LockedPosition } from '../../database/write/feed.ts'
 
 /** The database no longer contains all applied facts of a feed, for example after a failover to a lagging replica. */
 export class CommitsLost extends Error {
   constructor(
     /** Stored position of the feed; null where there is none. */
-    readonly stored: FeedPosition | null,
+    readonly stored: LockedPosition | null,
   ) {
     super('The database no longer holds what was applied of the feed.')
     this.name = 'CommitsLost'

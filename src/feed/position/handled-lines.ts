@@ -1,4 +1,4 @@
-import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
+import { type FeedPosition, isSamePosition, type LockedPosition } from '../../database/write/feed.ts'
 import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import type { Fact } from '../fact/fact.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
@@ -34,7 +34,7 @@ export function noHandledPart(stored: FeedPosition | null): HandledPart {
  */
 export function handledEnd(
   part: HandledPart | undefined,
-  stored: FeedPosition | null,
+  stored: LockedPosition | null,
   lastPosition: FeedPosition | null | undefined,
   positions: readonly FeedPosition[],
 ): number {

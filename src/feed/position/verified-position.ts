@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { findCommit } from '../../database/write/commit-log.ts'
-import { type FeedPosition, isSamePosition, lockFeedPosition } from '../../database/write/feed.ts'
+import { type FeedPosition, isSamePosition, lockFeedPosition, type LockedPosition } from '../../database/write/feed.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
 import { retryConflicts } from '../retry.ts'
 import { CommitsLost, type ExpectedState } from './expected-state.ts'
@@ -8,7 +8,7 @@ import { CommitsLost, type ExpectedState } from './expected-state.ts'
 /** The position of a feed in a database that contains everything that a run has applied. */
 export interface VerifiedPosition {
   /** The stored position, locked until the transaction ends; null where nothing of the feed has been applied. */
-  readonly stored: FeedPosition | null
+  readonly stored: LockedPosition | null
   /** Version of a commit that proves it from now on; null where the run has none yet. */
   readonly version: string | null
 }

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
-import type { FeedPosition } from '../../database/write/feed.ts'
+import type { LockedPosition, FeedPosition } from '../../database/write/feed.ts'
 import { UnrepeatableFeed } from '../errors.ts'
 import type { SourceEnd } from '../read-until.ts'
 import { gzipReader, plainReader } from './content-reader.ts'
@@ -16,12 +16,12 @@ import {
   restartOf,
   startOf,
 } from './file-position.ts'
-import { type FollowedPath, growingFile, type PathWatcher } from './growing-file.ts'
+import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
-import { Detours, type EarlierFile } from './rotation/detours.ts'
-import { hasLateLines, openEarlier } from './rotation/earlier-file.ts'
+import { hasLateLines, isUnread, openEarlier, openUnread } from './rotation/earlier-file.ts'
 import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
+import { type FollowedFile, type FollowedPath, firstFile } from './rotation/followed-file.ts'
 import { holdsPosition, holdsUnread } from './rotation/held-positions.ts'
 import { openMissed } from './rotation/missed-files.ts'
 import { allGenerations, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
@@ -57,62 +57,46 @@ async function sourceAt(
   current: FileHandle | null,
   stored: FeedPosition | null,
 ): Promise<ByteSource> {
-  const { name, readUntil, signal, watcher } = followedPath
+  const { name, signal, watcher } = followedPath
+  const open = current === null ? [] : [current]
   const from = current === null ? atBeginning() : await startOf(current, stored, signal)
   const beganAfter = from.holdsApplied ? undefined : stored
   if (from.holdsApplied && stored !== null) {
-    const older = await rotatedSource(followedPath, stored, current, holdsUnread(followedPath, stored))
+    const older = await rotatedSource(followedPath, stored, open, holdsUnread(followedPath, stored))
     if (older !== null) return older
   }
   if (!from.holdsApplied && !signal.aborted) {
-    const holding = stored && (await rotatedSource(followedPath, stored, current, holdsPosition(stored, signal)))
+    const holding = stored && (await rotatedSource(followedPath, stored, open, holdsPosition(followedPath, stored)))
     if (holding !== null) return holding
     if (stored !== null) watcher?.onOtherFile(stored)
     // A file that was edited in place is still the same file.
     const isSame = stored !== null && current !== null && (await beginsLike(current, stored))
-    const all = isSame ? null : await rotatedSource(followedPath, stored, current, allGenerations)
+    const all = isSame ? null : await rotatedSource(followedPath, stored, open, allGenerations)
     if (all !== null) return all
   }
   const handle = current ?? (await openFeed(name))
-  const earlier = from.holdsApplied ? await openEarlier(name, handle, readUntil) : null
+  const earlier = from.holdsApplied ? await openEarlier(followedPath, handle) : null
   return followed({ ...firstFile(followedPath), handle, beganAfter, earlier }, from)
-}
-
-interface FollowedFile extends FollowedPath {
-  readonly handle: FileHandle
-  /** Position of the previous file, after which this one starts; undefined where it is unknown. */
-  readonly beganAfter: FeedPosition | null | undefined
-  /** The file that it replaced. */
-  readonly earlier: EarlierFile | null
-  /** The files that have replaced it, the oldest first, where these are known. */
-  readonly successors: readonly FileHandle[]
-  /** Versions of the files that were read by this run to their end. */
-  readonly finished: Set<string>
-  readonly detours: Detours
-}
-
-/** Returns what a run has not seen yet when it begins. */
-function firstFile(followedPath: FollowedPath): Omit<FollowedFile, 'handle' | 'beganAfter'> {
-  return { ...followedPath, earlier: null, successors: [], finished: new Set(), detours: new Detours() }
 }
 
 /**
  * Opens rotated files beside a feed's, and reads them before it; null where none is chosen.
- * @param later open files that are read after it
+ * @param open files that are read after them, the oldest first
+ * @param later files that are read after these
  */
 async function rotatedSource(
   followedPath: FollowedPath,
   stored: FeedPosition | null,
-  current: FileHandle | null,
+  open: readonly FileHandle[],
   choose: RotatedFileChoice,
   later: readonly FileHandle[] = [],
 ): Promise<ByteSource | null> {
   const { name, signal, watcher } = followedPath
-  const files = await openRotated(name, current, choose)
+  const files = await openRotated(name, open, choose)
   const [first, ...others] = files.map(({ handle }) => handle)
   if (first === undefined) return null
   watcher?.onRotated(files.map((each) => each.path))
-  const successors = [...others, ...(current === null ? [] : [current]), ...later]
+  const successors = [...others, ...open, ...later]
   const from = await startOf(first, stored, signal)
   const beganAfter = from.holdsApplied ? undefined : stored
   return followed({ ...firstFile(followedPath), handle: first, beganAfter, successors }, from)
@@ -175,45 +159,50 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
 }
 
 /**
- * Opens the file that a position belongs to, after a failover.
+ * Opens the file that a position belongs to, after a failover. Lines that came late in an older file may be lost where that was written
+ * to since the time up to which the database is known to have the feed: that file is read again after it.
  * @throws {UnrepeatableFeed} when it is neither open nor beside the file at the path
  */
 async function reopened(
-  file: FollowedFile,
+  left: FollowedFile,
   successors: readonly FileHandle[],
-  position: FeedPosition | null,
+  position: LockedPosition | null,
   readFrom: ReopenFrom,
 ): Promise<ByteSource> {
-  const { name, handle, earlier, detours, signal, watcher } = file
+  const { name, handle, earlier, detours, signal, watcher } = left
+  const file = { ...left, readUntil: position?.readUntil ?? 0 }
   detours.forgetHandled()
   const from = await startOf(handle, position, signal)
-  const back = earlier && { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
   if (from.holdsApplied && position !== null) {
-    const older = await rotatedSource(file, position, handle, holdsUnread(file, position), successors)
+    const older = await rotatedSource(file, position, [handle], holdsUnread(file, position), successors)
     if (older !== null) {
       await earlier?.handle.close()
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal))) {
-      const before = earlier !== null && readFrom === 'beginning' ? detours.undo(handle) : undefined
+      const isLost = earlier !== null && (readFrom === 'beginning' || (await isUnread(file, earlier.handle)))
+      const before = isLost ? detours.undo(handle, earlier) : undefined
       return followed({ ...file, ...before, successors }, await restartOf(from, handle, position, readFrom))
     }
   }
+  const open = [...(earlier ? [earlier.handle] : []), handle, ...successors]
   const isOfEarlier = await isFrom(earlier, position)
   const isOpen = isOfEarlier || (await isFrom(file, position))
   if (!isOpen && !(await containsPosition(successors[0] ?? null, position))) {
     const current = await openIfThere(name)
-    const rotated = await rotatedSource(file, position, current, holdsPosition(position, signal))
+    const rotated = await rotatedSource(file, position, current ? [current] : [], holdsPosition(file, position))
     // Another run may be ahead in the file at the path, which follows this one.
     const isAtPath = rotated === null && (await containsPosition(current, position, signal))
     if (rotated === null) await current?.close()
     if (rotated !== null || (!isAtPath && (earlier ?? file).beganAfter !== undefined)) {
-      await closeAll([handle, ...successors, ...(earlier ? [earlier.handle] : [])])
+      await closeAll(open)
       if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)
       return rotated
     }
     if (position !== null && !isAtPath) watcher?.onOtherFile(position)
   }
-  if (back === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
-  return followed(back, await startOf(back.handle, position, signal))
+  if (earlier === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
+  const unread = await openUnread(file, open)
+  const rest = { earlier: null, successors: [...unread, handle, ...successors], finished: new Set<string>() }
+  return followed({ ...file, ...earlier, ...rest }, await startOf(earlier.handle, position, signal))
 }

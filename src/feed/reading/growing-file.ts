@@ -44,16 +44,6 @@ export interface PathAbsence {
   polls: number
 }
 
-/** A path at which files replace each other. */
-export interface FollowedPath {
-  readonly name: string
-  /** Time at which it was read to its end last before this run, in Unix seconds; null where it never was. */
-  readonly readUntil: number | null
-  readonly signal: AbortSignal
-  readonly watcher: PathWatcher | undefined
-  readonly absence: PathAbsence
-}
-
 /** Options of {@link growingFile}. */
 export interface GrowingFileOptions {
   readonly handle: FileHandle

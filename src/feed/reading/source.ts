@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import type { FeedPosition } from '../../database/write/feed.ts'
+import type { FeedPosition, LockedPosition } from '../../database/write/feed.ts'
 import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
@@ -45,11 +45,11 @@ interface SourceBase {
   /**
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
-   * @param stored position of the feed in the database
+   * @param stored position of the feed in the database, with the time up to which that has the feed
    * @param readFrom where a file is read from that holds the position
    * @throws {UnrepeatableFeed} when the position belongs to a file that is no longer open
    */
-  reopen?(stored: FeedPosition | null, readFrom: ReopenFrom): Promise<Source>
+  reopen?(stored: LockedPosition | null, readFrom: ReopenFrom): Promise<Source>
   /**
    * Reopens the source without a vault of which a fact was refused, so that the others are read on; absent where a bad fact
    * ends the feed.

@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs'
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import { type FileHandle, open as openFile, readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { retryPassingFaults } from '../open-file.ts'
 import { inodeOf } from './file-identity.ts'
@@ -39,11 +39,12 @@ export interface Unreadable extends Pick<RotationCandidate, 'path' | 'isGenerati
 
 /**
  * Opens the files that may be earlier ones of a feed, the newest first.
+ * @param open files that are none of them
  * @param unreadable receives those that cannot be opened, and the folder where it cannot be listed
  */
 export async function openCandidates(
   name: string,
-  current: FileHandle | null,
+  open: readonly FileHandle[],
   unreadable: Unreadable[],
 ): Promise<RotationCandidate[]> {
   const folder = path.dirname(name)
@@ -75,11 +76,10 @@ export async function openCandidates(
     named.map(async (one) => ({ ...one, stats: await stat(one.path, { bigint: true }).catch(failed(one, null)) })),
   )
   const newest = dated.sort((a, b) => compare(b.stats?.mtimeNs ?? 0n, a.stats?.mtimeNs ?? 0n)).slice(0, maxRotated)
-  const isCurrent = current === null ? null : await current.stat({ bigint: true })
-  const inodes = new Set(isCurrent === null ? [] : [inodeOf(isCurrent)])
+  const inodes = new Set((await Promise.all(open.map((one) => one.stat({ bigint: true })))).map(inodeOf))
   const opened: RotationCandidate[] = []
   for (const { stats, ...one } of newest) {
-    const handle = stats?.isFile() === true ? await open(one.path, 'r').catch(failed(one, stats.mtimeNs)) : null
+    const handle = stats?.isFile() === true ? await openFile(one.path, 'r').catch(failed(one, stats.mtimeNs)) : null
     if (handle === null) continue
     // Renamed again in the meantime, it may be another one than was listed.
     const now = await handle.stat({ bigint: true })

@@ -69,10 +69,11 @@ export class Detours {
 
   /**
    * Forgets the detours from a file: a failover may have lost the late lines, which its position from before them does not prove.
-   * @returns the state before the first of them, in which these lines are late again; undefined where there were none
+   * @param earlier the file before it, which is late as a whole where there were none: an earlier run may have read the lines
+   * @returns the state before the first of them, in which the lines are late again
    */
-  undo(file: FileHandle): BeforeDetours | undefined {
-    const before = this.#before.get(file)
+  undo(file: FileHandle, earlier: EarlierFile): BeforeDetours {
+    const before = this.#before.get(file) ?? { beganAfter: undefined, earlier: { ...earlier, bytesRead: 0 } }
     this.#before.delete(file)
     this.#hadLast.delete(file)
     this.#nextMilliseconds = 0

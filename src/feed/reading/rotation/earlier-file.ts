@@ -1,7 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
 import { isGzipFile } from '../open-file.ts'
 import type { Detours, EarlierFile } from './detours.ts'
-import { openRotated, writtenLast } from './rotated-files.ts'
+import type { FollowedFile, FollowedPath } from './followed-file.ts'
+import { readUntilNs } from './held-positions.ts'
+import { openRotated, writtenLast, writtenSince } from './rotated-files.ts'
 
 /** Tells whether a file was written to after it was left, when the one behind it is at its end. */
 export async function hasLateLines(earlier: EarlierFile | null, detours: Detours): Promise<boolean> {
@@ -13,21 +15,36 @@ export async function hasLateLines(earlier: EarlierFile | null, detours: Detours
 /**
  * Opens the file that stood at a feed's path before the one with the stored position. All of it is late where it was
  * written to since the feed was read to its end: an earlier run may have ended before it read that.
- * @param readUntil time at which everything was read, in Unix seconds; null where it is unknown
  * @returns null where there is none
  * @throws {UnreadableFeed} when one that may have such lines cannot be opened
  */
 export async function openEarlier(
-  name: string,
+  followedPath: Pick<FollowedPath, 'name' | 'readUntil'>,
   current: FileHandle,
-  readUntil: number | null,
 ): Promise<EarlierFile | null> {
-  const readUntilNs = readUntil === null ? null : BigInt(readUntil) * 1_000_000_000n
-  const [file] = await openRotated(name, current, writtenLast(readUntilNs))
+  const sinceNs = readUntilNs(followedPath)
+  const [file] = await openRotated(followedPath.name, [current], writtenLast(sinceNs))
   if (file === undefined) return null
   const { handle } = file
   const { mtimeNs, size } = await handle.stat({ bigint: true })
-  const wasRead = readUntilNs === null || mtimeNs < readUntilNs
+  const wasRead = sinceNs === null || mtimeNs < sinceNs
   const wholeFile = (await isGzipFile(handle)) ? Infinity : Number(size)
   return { handle, beganAfter: undefined, bytesRead: wasRead ? wholeFile : 0 }
+}
+
+/** Tells whether a file was written to since its feed was read to its end last, so that it may have lines that are not applied. */
+export async function isUnread(followedPath: Pick<FollowedPath, 'readUntil'>, file: FileHandle): Promise<boolean> {
+  return (await file.stat({ bigint: true })).mtimeNs >= (readUntilNs(followedPath) ?? 0n)
+}
+
+/**
+ * Opens the rotated files that were written to since the feed was read to its end last.
+ * @param open files that are none of them, the newest last
+ * @returns open files, the oldest first, which the caller must close
+ * @throws {UnreadableFeed} when one of them cannot be opened
+ */
+export async function openUnread(file: FollowedFile, open: readonly FileHandle[]): Promise<readonly FileHandle[]> {
+  const files = await openRotated(file.name, open, writtenSince(readUntilNs(file) ?? 0n))
+  if (files.length > 0) file.watcher?.onRotated(files.map((each) => each.path))
+  return files.map(({ handle }) => handle)
 }

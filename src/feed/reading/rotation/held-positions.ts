@@ -1,11 +1,17 @@
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import { containsPosition, extendsBeyond } from '../file-position.ts'
-import type { FollowedPath } from '../growing-file.ts'
+import type { FollowedPath } from './followed-file.ts'
 import { allGenerations, fromFile, fromOldest, type RotatedFileChoice } from './rotated-files.ts'
 
-/** Returns a choice of the newest rotated file that holds a position, and of those after it; of all without a position. */
-export function holdsPosition(position: FeedPosition | null, signal: AbortSignal): RotatedFileChoice {
-  return position === null ? allGenerations : fromFile((handle) => containsPosition(handle, position, signal))
+type Followed = Pick<FollowedPath, 'readUntil' | 'signal'>
+
+/**
+ * Returns a choice of the newest rotated file that holds a position, and of those that were written after it, or since the feed was
+ * read to its end last: lines may have come late in one that is older than the next. Of all without a position.
+ */
+export function holdsPosition(followed: Followed, position: FeedPosition | null): RotatedFileChoice {
+  if (position === null) return allGenerations
+  return fromFile(readUntilNs(followed), (handle) => containsPosition(handle, position, followed.signal))
 }
 
 /**
@@ -13,10 +19,11 @@ export function holdsPosition(position: FeedPosition | null, signal: AbortSignal
  * after it. Files may begin alike, so that a newer one holds the position as well.
  * @param followed its feed, of which all that was written before `readUntil` is applied
  */
-export function holdsUnread(
-  { readUntil, signal }: Pick<FollowedPath, 'readUntil' | 'signal'>,
-  position: FeedPosition,
-): RotatedFileChoice {
-  const sinceNs = readUntil === null ? null : BigInt(readUntil) * 1_000_000_000n
-  return fromOldest(sinceNs, (handle) => extendsBeyond(handle, position, signal))
+export function holdsUnread(followed: Followed, position: FeedPosition): RotatedFileChoice {
+  return fromOldest(readUntilNs(followed), (handle) => extendsBeyond(handle, position, followed.signal))
+}
+
+/** Returns the time at which a feed was read to its end last, in nanoseconds; null where it never was. */
+export function readUntilNs({ readUntil }: Pick<FollowedPath, 'readUntil'>): bigint | null {
+  return readUntil === null ? null : BigInt(readUntil) * 1_000_000_000n
 }

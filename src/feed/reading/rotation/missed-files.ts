@@ -35,7 +35,7 @@ export async function openMissed(options: MissedFilesOptions): Promise<readonly 
     finished.has(await fileVersion(one)) ||
     // A compressed copy, in place of the file itself: a file that only begins like it has more.
     (end.byte > 0 && (await endsAt(one, end, signal)))
-  const missed = await openRotated(name, successor, writtenSince(sinceNs, wasRead))
+  const missed = await openRotated(name, [successor], writtenSince(sinceNs, wasRead))
   if (missed.length > 0) watcher?.onRotated(missed.map((each) => each.path))
   return missed.map((each) => each.handle)
 }

@@ -21,14 +21,17 @@ export const allGenerations: RotatedFileChoice = async (files, demandReadable) =
 
 /**
  * Returns a choice of the newest file that fulfils a condition, and of those with a number or a date in their name that
- * were written after it.
+ * were written after it, or since a time.
+ * @param sinceNs time of change, in nanoseconds; null where none counts
  */
-export function fromFile(isFirst: (handle: FileHandle) => Promise<boolean>): RotatedFileChoice {
+export function fromFile(sinceNs: bigint | null, isFirst: (handle: FileHandle) => Promise<boolean>): RotatedFileChoice {
   return async (files, demandReadable) => {
     for (const [at, file] of files.entries()) {
       if (!(await isFirst(file.handle))) continue
-      demandReadable(file.stats.mtimeNs)
-      return [file, ...generationsOf(files.slice(0, at))]
+      const isNewer = (one: RotationCandidate): boolean => files.indexOf(one) < at
+      const isUnread = (one: RotationCandidate): boolean => sinceNs !== null && one.stats.mtimeNs >= sinceNs
+      demandReadable(isUnread(file) ? (sinceNs ?? 0n) : file.stats.mtimeNs)
+      return [file, ...generationsOf(files.filter((one) => one !== file && (isNewer(one) || isUnread(one))))]
     }
     demandReadable()
     return []
@@ -55,14 +58,14 @@ export function fromOldest(
 /**
  * Returns a choice of the files with a number or a date in their name that were written since a time.
  * @param sinceNs time of change, in nanoseconds
- * @param wasRead tells whether a file was read already, itself or by a copy of it
+ * @param wasRead tells whether a file was read already, itself or by a copy of it; without it none was
  */
-export function writtenSince(sinceNs: bigint, wasRead: (file: FileHandle) => Promise<boolean>): RotatedFileChoice {
+export function writtenSince(sinceNs: bigint, wasRead?: (file: FileHandle) => Promise<boolean>): RotatedFileChoice {
   return async (files, demandReadable) => {
     demandReadable(sinceNs)
     const chosen: RotationCandidate[] = []
     for (const file of generationsOf(files)) {
-      if (file.stats.mtimeNs >= sinceNs && !(await wasRead(file.handle))) chosen.push(file)
+      if (file.stats.mtimeNs >= sinceNs && (await wasRead?.(file.handle)) !== true) chosen.push(file)
     }
     return chosen
   }
@@ -83,22 +86,23 @@ export function writtenLast(sinceNs: bigint | null): RotatedFileChoice {
  * Opens files beside a feed's that stood at its path before it, as rotations leave them: feed.ndjson.1, feed.ndjson.2.gz,
  * feed.ndjson-20260131, feed-20260131.ndjson.
  * @param name path of the feed
- * @param current the open file at the path, which is none of them; null where there is none. Where it was renamed meanwhile,
- *   those that were written after it are left out too
+ * @param open files that are none of them, the newest last: that at the path, where there is one. Where it was renamed meanwhile, those
+ *   that were written after it are left out too
  * @returns open files, the oldest first, which the caller must close
  * @throws {UnreadableFeed} when one that may have facts which are not applied cannot be opened, or their folder not listed
  */
 export async function openRotated(
   name: string,
-  current: FileHandle | null,
+  open: readonly FileHandle[],
   choose: RotatedFileChoice,
 ): Promise<readonly RotatedFile[]> {
-  const isRenamed = current !== null && !(await isAt(name, current))
+  const newest = open.at(-1)
+  const renamed = newest === undefined || (await isAt(name, newest)) ? null : newest
   const unreadable: Unreadable[] = []
-  const candidates = await openCandidates(name, isRenamed ? null : current, unreadable)
+  const candidates = await openCandidates(name, renamed === null ? open : open.slice(0, -1), unreadable)
   let taken: readonly RotationCandidate[] = []
   try {
-    taken = await choose(isRenamed ? await olderThan(candidates, current) : candidates, (sinceNs) => {
+    taken = await choose(renamed === null ? candidates : await olderThan(candidates, renamed), (sinceNs) => {
       const first = unreadable.find(
         ({ isGeneration, mtimeNs }) =>
           sinceNs === undefined || (isGeneration && (mtimeNs === null || mtimeNs >= sinceNs)),

@@ -1,0 +1,33 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { FeedPosition } from '../../../database/write/feed.ts'
+import type { PathAbsence, PathWatcher } from '../growing-file.ts'
+import { Detours, type EarlierFile } from './detours.ts'
+
+/** A path at which files replace each other. */
+export interface FollowedPath {
+  readonly name: string
+  /** Time at which it was read to its end last, in Unix seconds, as far as the database proves it; null where it never was. */
+  readonly readUntil: number | null
+  readonly signal: AbortSignal
+  readonly watcher: PathWatcher | undefined
+  readonly absence: PathAbsence
+}
+
+/** An open file that stands at a followed path, or stood there before. */
+export interface FollowedFile extends FollowedPath {
+  readonly handle: FileHandle
+  /** Position of the previous file, after which this one starts; undefined where it is unknown. */
+  readonly beganAfter: FeedPosition | null | undefined
+  /** The file that it replaced. */
+  readonly earlier: EarlierFile | null
+  /** The files that have replaced it, the oldest first, where these are known. */
+  readonly successors: readonly FileHandle[]
+  /** Versions of the files that were read by this run to their end. */
+  readonly finished: Set<string>
+  readonly detours: Detours
+}
+
+/** Returns what a run has not seen yet when it begins. */
+export function firstFile(followedPath: FollowedPath): Omit<FollowedFile, 'handle' | 'beganAfter'> {
+  return { ...followedPath, earlier: null, successors: [], finished: new Set(), detours: new Detours() }
+}
