@@ -65,6 +65,14 @@ export class UnrepeatableFeed extends Error {
       'files that stood there since, the oldest first, by npm run ingest, and start the gateway anew: what is known is skipped'
     return new UnrepeatableFeed(name, reason)
   }
+
+  /** Returns the error for a removed file of the feed to which lines were appended late, which may not be applied now. */
+  static ofRemovedLateFile(name: string): UnrepeatableFeed {
+    const reason =
+      `lines that came late in a file that stood at ${name} before may be among them. That file is no longer beside it: ` +
+      'apply a copy of it by npm run ingest, and start the gateway anew, which continues without the file'
+    return new UnrepeatableFeed(name, reason)
+  }
 }
 
 /** Rejected lines cannot be written, so their batch is not applied. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
+import { UnrepeatableFeed } from '../../src/feed/errors.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -46,6 +47,11 @@ async function followedFile(ids: readonly string[]) {
       expect(await storedIds()).toEqual(expect.arrayContaining([...given]))
       expect((await readFeedPosition(real.prisma, feed))?.line).toBe(line)
     })
+  const fallBackAtNext = (lists: readonly (readonly string[])[]): void =>
+    beforeNext(async () => {
+      await empty(real)
+      for (const list of lists) await ingest({ database: real, source: { ...feedOf(factsOf(list)), name: feed } })
+    })
   await start(null)
   await has(ids, ids.length)
   return {
@@ -74,13 +80,16 @@ async function followedFile(ids: readonly string[]) {
       await appendFile(fileOf(at), feedText(factsOf(given)))
       await has(given, line)
     },
+    /** Does the same, and returns the error with which the run ends. */
+    async endAfterFallBackTo(...lists: (readonly string[])[]): Promise<unknown> {
+      fallBackAtNext(lists)
+      await appendFile(feed, feedText(factsOf(['last'])))
+      return running.catch((error: unknown) => error)
+    },
     /** Resets the database to a state in which only these lines of the feed are applied, at its next transaction. */
     async fallBackTo(...lists: (readonly string[])[]) {
       const { length } = await storedIds()
-      beforeNext(async () => {
-        await empty(real)
-        for (const list of lists) await ingest({ database: real, source: { ...feedOf(factsOf(list)), name: feed } })
-      })
+      fallBackAtNext(lists)
       await appendFile(feed, feedText(factsOf(['last'])))
       await eventually(async () => expect(await storedIds()).toHaveLength(length + 1))
     },
@@ -147,4 +156,15 @@ describe('late lines of a file that a failover has lost are applied again', () =
     await run.fallBackTo(first, second)
     await run.stop()
   })
+})
+
+test('late lines that a failover may have lost end the run where their file was removed', async () => {
+  const run = await followedFile(['f1'])
+  await run.rotate(['s1', 's2', 's3'])
+  await run.late(1, ['late'], 3)
+  await run.rotate(['t1'])
+  await rm(run.fileOf(1))
+  const error = await run.endAfterFallBackTo(['f1'], ['s1', 's2', 's3'])
+  expect(error).toBeInstanceOf(UnrepeatableFeed)
+  expect(String(error)).toMatch(/lines that came late in a file .* may be among them/)
 })

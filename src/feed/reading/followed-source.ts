@@ -22,7 +22,8 @@ import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
 import { hasLateLines, isUnread, openEarlier, openUnread } from './rotation/earlier-file.ts'
 import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
 import { type FollowedFile, type FollowedPath, firstFile } from './rotation/followed-file.ts'
-import { holdsPosition, holdsUnread } from './rotation/held-positions.ts'
+import { holdsPosition, holdsUnread, readUntilNs } from './rotation/held-positions.ts'
+import { LateFiles } from './rotation/late-files.ts'
 import { openMissed } from './rotation/missed-files.ts'
 import { allGenerations, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
 import type { ByteSource } from './source.ts'
@@ -42,7 +43,8 @@ export async function followedSource(
   watcher?: PathWatcher,
   readUntil: number | null = null,
 ): Promise<ByteSource> {
-  const followedPath = { name: path.resolve(file), readUntil, signal, watcher, absence: { polls: 0 } }
+  const shared = { absence: { polls: 0 }, lateFiles: new LateFiles() }
+  const followedPath = { name: path.resolve(file), readUntil, signal, watcher, ...shared }
   const current = await openIfThere(followedPath.name)
   try {
     return await sourceAt(followedPath, current, stored)
@@ -144,9 +146,11 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       const [successor, ...others] = successors
       if (ending === null || successor === undefined) return null
       if (earlier && (await hasLateLines(earlier, detours))) watcher?.onLeft(await readName(name, earlier.handle))
+      if (earlier && detours.hadAny(handle)) await file.lateFiles.add(earlier)
       await earlier?.handle.close()
       file.finished.add(await fileVersion(handle))
-      const left = { handle, beganAfter, bytesRead: isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes }
+      const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes
+      const left = { handle, beganAfter, bytesRead, end: from.prefix.end() }
       const begins = await startOf(successor, position, signal)
       // A longer copy of the file begins where that began.
       const opened = { handle: successor, earlier: left, ...(!begins.holdsApplied && { beganAfter: position }) }
@@ -186,6 +190,7 @@ async function reopened(
     }
   }
   const open = [...(earlier ? [earlier.handle] : []), handle, ...successors]
+  await file.lateFiles.requireReadable(name, readUntilNs(file) ?? 0n, open, signal)
   const isOfEarlier = await isFrom(earlier, position)
   const isOpen = isOfEarlier || (await isFrom(file, position))
   if (!isOpen && !(await containsPosition(successors[0] ?? null, position))) {

@@ -43,6 +43,11 @@ export class PrefixDigest {
     return `${lineDigest(this.#head)}.${this.#hash.copy().digest('base64url').slice(0, 22)}`
   }
 
+  /** Returns the position at its end, without the number of the line. */
+  end(): FeedPosition {
+    return { line: 0, byte: this.#bytes, fingerprint: this.fingerprint() }
+  }
+
   /** Tells whether the first bytes, which have a digest of their own, are complete in contents of so many bytes. */
   hasHead(bytes: number): boolean {
     return this.#bytes >= Math.min(bytes, headBytes)

@@ -10,6 +10,8 @@ export interface EarlierFile {
   readonly beganAfter: FeedPosition | null | undefined
   /** How much of it was read; infinite for a gzipped file that was read, which cannot grow. */
   readonly bytesRead: number
+  /** Position at the end of what was read of it, without the number of its line; absent where another run has read it. */
+  readonly end?: FeedPosition
 }
 
 /** Where a file follows the one before it, as before the first detour from it. */
@@ -34,6 +36,11 @@ export class Detours {
   /** How far files were read before they were left. */
   #handled = new WeakMap<FileHandle, FeedPosition>()
 
+  /** Tells whether a file was left for the one before it. */
+  hadAny(file: FileHandle): boolean {
+    return this.#before.has(file)
+  }
+
   /** Tells whether a file may be left for the one before it. */
   mayBegin(): boolean {
     return performance.now() >= this.#nextMilliseconds
@@ -53,7 +60,7 @@ export class Detours {
    */
   begin(file: FileHandle, prefix: PrefixDigest, before: BeforeDetours): void {
     this.#begunMilliseconds = performance.now()
-    this.#handled.set(file, { line: 0, byte: prefix.bytes, fingerprint: prefix.fingerprint() })
+    this.#handled.set(file, prefix.end())
     if (!this.#before.has(file)) this.#before.set(file, before)
   }
 

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import type { PathAbsence, PathWatcher } from '../growing-file.ts'
 import { Detours, type EarlierFile } from './detours.ts'
+import type { LateFiles } from './late-files.ts'
 
 /** A path at which files replace each other. */
 export interface FollowedPath {
@@ -11,6 +12,7 @@ export interface FollowedPath {
   readonly signal: AbortSignal
   readonly watcher: PathWatcher | undefined
   readonly absence: PathAbsence
+  readonly lateFiles: LateFiles
 }
 
 /** An open file that stands at a followed path, or stood there before. */

@@ -29,7 +29,7 @@ interface MissedFilesOptions {
  */
 export async function openMissed(options: MissedFilesOptions): Promise<readonly FileHandle[]> {
   const { name, handle, prefix, sinceNs, successor, finished, signal, watcher } = options
-  const end = { line: 0, byte: prefix.bytes, fingerprint: prefix.fingerprint() }
+  const end = prefix.end()
   const wasRead = async (one: FileHandle): Promise<boolean> =>
     (await isSameFile(one, handle)) ||
     finished.has(await fileVersion(one)) ||
