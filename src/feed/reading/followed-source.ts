@@ -20,7 +20,7 @@ import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
 import { hasLateLines, isUnread, openEarlier, openUnread } from './rotation/earlier-file.ts'
-import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
+import { fileVersion, pathOf, readName, withReadName } from './rotation/file-identity.ts'
 import { type FollowedFile, type FollowedPath, firstFile } from './rotation/followed-file.ts'
 import { holdsPosition, holdsUnread, readUntilNs } from './rotation/held-positions.ts'
 import { LateFiles } from './rotation/late-files.ts'
@@ -195,10 +195,14 @@ async function reopened(
   const isOpen = isOfEarlier || (await isFrom(file, position))
   if (!isOpen && !(await containsPosition(successors[0] ?? null, position))) {
     const current = await openIfThere(name)
-    const rotated = await rotatedSource(file, position, current ? [current] : [], holdsPosition(file, position))
+    // A removed file cannot be opened again.
+    const isRemoved = (await Promise.all(open.map((one) => pathOf(name, one)))).includes(null)
+    const later = isRemoved ? open : current === null ? [] : [current]
+    const rotated = await rotatedSource(file, position, later, holdsPosition(file, position))
     // Another run may be ahead in the file at the path, which follows this one.
     const isAtPath = rotated === null && (await containsPosition(current, position, signal))
-    if (rotated === null) await current?.close()
+    if (rotated === null || isRemoved) await current?.close()
+    if (rotated !== null && isRemoved) return rotated
     if (rotated !== null || (!isAtPath && (earlier ?? file).beganAfter !== undefined)) {
       await closeAll(open)
       if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)

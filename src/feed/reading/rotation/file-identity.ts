@@ -41,7 +41,7 @@ export async function* withReadName(
 }
 
 /** Returns the path of an open file of a feed, at the feed's path or beside it; null where it was removed. */
-async function pathOf(name: string, handle: FileHandle): Promise<string | null> {
+export async function pathOf(name: string, handle: FileHandle): Promise<string | null> {
   const inode = inodeOf(await handle.stat({ bigint: true }))
   const entries = await readdir(path.dirname(name)).catch(() => [])
   for (const file of [name, ...entries.map((entry) => path.join(path.dirname(name), entry))]) {

@@ -168,3 +168,12 @@ test('late lines that a failover may have lost end the run where their file was 
   expect(error).toBeInstanceOf(UnrepeatableFeed)
   expect(String(error)).toMatch(/lines that came late in a file .* may be among them/)
 })
+
+test('lost lines of a file that was removed while it was open are applied again', async () => {
+  const run = await followedFile(['f1', 'f2'])
+  await run.rotate(['s1', 's2', 's3'])
+  await run.rotate(['t1'])
+  await rm(run.fileOf(2))
+  await run.fallBackTo(['f1'])
+  await run.stop()
+})
