@@ -1,10 +1,12 @@
-import { appendFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { UnrepeatableFeed } from '../../src/feed/errors.ts'
 import { ingest } from '../../src/feed/ingest.ts'
+import type { PathWatcher } from '../../src/feed/reading/growing-file.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { feedText } from '../support/feeds.ts'
@@ -20,6 +22,12 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const factsOf = (ids: readonly string[]) => ids.map((id) => strategy(id))
 
+const nothing = (): void => undefined
+const silent: PathWatcher = {
+  ...{ onMissing: nothing, onFound: nothing, onOtherFile: nothing, onRotated: nothing, onLeft: nothing },
+  ...{ onChangedInPlace: nothing, onLateLines: nothing, onGzipEnd: nothing },
+}
+
 /** Starts a run that follows a file of strategies with the given ids. */
 async function followedFile(ids: readonly string[]) {
   const feed = path.join(await mkdtemp(path.join(folder, 'feed-')), 'feed.ndjson')
@@ -29,12 +37,15 @@ async function followedFile(ids: readonly string[]) {
   const fileOf = (at: number): string => `${feed}.2026010${at}`
   let files = 0
   let stopping = new AbortController()
+  let onRotated = (): void => undefined
+  const watcher: PathWatcher = { ...silent, onRotated: () => onRotated() }
+  let reopened = 0
   let running: Promise<unknown>
   const start = async (readUntil: number | null): Promise<void> => {
     stopping = new AbortController()
     const { signal } = stopping
-    const source = await followedSource(feed, await readFeedPosition(real.prisma, feed), signal, undefined, readUntil)
-    running = ingest({ database, source, signal })
+    const source = await followedSource(feed, await readFeedPosition(real.prisma, feed), signal, watcher, readUntil)
+    running = ingest({ database, source, signal, onReopen: () => void reopened++ })
     running.catch(() => undefined)
   }
   const stop = async (): Promise<unknown> => {
@@ -79,6 +90,13 @@ async function followedFile(ids: readonly string[]) {
     async late(at: number, given: readonly string[], line: number) {
       await appendFile(fileOf(at), feedText(factsOf(given)))
       await has(given, line)
+    },
+    /** Resets it when a rotated file is found, and waits for all lines. */
+    async fallBackAtRotated(lists: readonly (readonly string[])[], work: () => Promise<void>) {
+      onRotated = () => fallBackAtNext(lists)
+      await work()
+      await eventually(() => expect(reopened).toBe(1))
+      await eventually(async () => expect(await storedIds()).toContain('late'))
     },
     /** Does the same, and returns the error with which the run ends. */
     async endAfterFallBackTo(...lists: (readonly string[])[]): Promise<unknown> {
@@ -175,5 +193,17 @@ test('lost lines of a file that was removed while it was open are applied again'
   await run.rotate(['t1'])
   await rm(run.fileOf(2))
   await run.fallBackTo(['f1'])
+  await run.stop()
+})
+
+test('late lines that a failover has lost are applied again while an older file is read after them', async () => {
+  const run = await followedFile(['f1'])
+  await run.rotate(['s1', 's2'])
+  await run.rotate(['t1', 't2', 't3'])
+  await run.fallBackAtRotated([['f1'], ['s1', 's2'], ['t1', 't2', 't3']], async () => {
+    await run.appendLate(2, ['late'])
+    await writeFile(`${run.fileOf(1)}.gz`, gzipSync(await readFile(run.fileOf(1))))
+    await rm(run.fileOf(1))
+  })
   await run.stop()
 })

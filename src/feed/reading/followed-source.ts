@@ -176,6 +176,8 @@ async function reopened(
   const { name, handle, earlier, detours, signal, watcher } = left
   const file = { ...left, readUntil: position?.readUntil ?? 0 }
   detours.forgetHandled()
+  const beforeLost = async () =>
+    earlier && (await isUnread(file, earlier.handle)) ? detours.undo(handle, earlier) : null
   const from = await startOf(handle, position, signal)
   if (from.holdsApplied && position !== null) {
     const older = await rotatedSource(file, position, [handle], holdsUnread(file, position), successors)
@@ -184,8 +186,7 @@ async function reopened(
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal))) {
-      const isLost = earlier !== null && (readFrom === 'beginning' || (await isUnread(file, earlier.handle)))
-      const before = isLost ? detours.undo(handle, earlier) : undefined
+      const before = readFrom === 'beginning' ? earlier && detours.undo(handle, earlier) : await beforeLost()
       return followed({ ...file, ...before, successors }, await restartOf(from, handle, position, readFrom))
     }
   }
@@ -210,7 +211,8 @@ async function reopened(
     }
     if (position !== null && !isAtPath) watcher?.onOtherFile(position)
   }
-  if (earlier === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
+  if (earlier === null || !(isOfEarlier || position === null))
+    return followed({ ...file, ...(await beforeLost()), successors }, from)
   const unread = await openUnread(file, open)
   const rest = { earlier: null, successors: [...unread, handle, ...successors], finished: new Set<string>() }
   return followed({ ...file, ...earlier, ...rest }, await startOf(earlier.handle, position, signal))
