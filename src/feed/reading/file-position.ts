@@ -27,7 +27,7 @@ export function atBeginning(): FileStart {
 }
 
 /** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
-async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
+export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
   return { ...atBeginning(), holdsApplied: true, handledPart: await handledPartUpTo(handle, stored.byte, stored) }
 }
 
@@ -142,19 +142,6 @@ export async function startOf(
 
 /** Where a file that holds the stored position is read from after commits were lost. */
 export type ReopenFrom = 'stored position' | 'beginning'
-
-/**
- * Returns the start of a file after commits were lost.
- * @param from its start at the stored position, which it holds
- */
-export async function restartOf(
-  from: FileStart,
-  handle: FileHandle,
-  stored: FeedPosition,
-  readFrom: ReopenFrom,
-): Promise<FileStart> {
-  return readFrom === 'beginning' ? atBeginningAgain(handle, stored) : from
-}
 
 interface AppliedPart {
   readonly prefix: PrefixDigest

@@ -7,13 +7,13 @@ import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
 import {
   atBeginning,
+  atBeginningAgain,
   beginsLike,
   containsPosition,
   extendsBeyond,
   type FileStart,
   isFrom,
   type ReopenFrom,
-  restartOf,
   startOf,
 } from './file-position.ts'
 import { growingFile, type PathWatcher } from './growing-file.ts'
@@ -187,7 +187,8 @@ async function reopened(
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal))) {
       const before = readFrom === 'beginning' ? earlier && detours.undo(handle, earlier) : await beforeLost()
-      return followed({ ...file, ...before, successors }, await restartOf(from, handle, position, readFrom))
+      const start = readFrom === 'beginning' ? await atBeginningAgain(handle, position) : from
+      return followed({ ...file, ...before, successors }, start)
     }
   }
   const open = [...(earlier ? [earlier.handle] : []), handle, ...successors]
