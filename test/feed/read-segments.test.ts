@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Batch } from '../../src/feed/batch.ts'
 import { readSegments } from '../../src/feed/read-segments.ts'
 import type { Line } from '../../src/feed/reading/lines.ts'
-import type { Source } from '../../src/feed/reading/source.ts'
+import type { ByteSource, Source } from '../../src/feed/reading/source.ts'
 import { timePasses } from '../support/time-passes.ts'
 import { feedOf } from '../support/world.ts'
 
@@ -31,7 +31,7 @@ describe('a source', () => {
 
   test('that grows is not read before its lines are applied', async () => {
     let chunksRead = 0
-    const source: Source = { ...feedOf([]), chunks: chunks(), onEnd: () => undefined }
+    const source: ByteSource = { ...feedOf([]), chunks: chunks(), onEnd: () => undefined }
     async function* chunks(): AsyncGenerator<Buffer> {
       for (; chunksRead < 2; chunksRead++) yield await Promise.resolve(Buffer.from('1\n'))
     }
@@ -40,7 +40,7 @@ describe('a source', () => {
   })
 
   test('that fails has its earlier lines applied first', async () => {
-    const source: Source = { ...feedOf([]), chunks: chunks() }
+    const source: ByteSource = { ...feedOf([]), chunks: chunks() }
     async function* chunks(): AsyncGenerator<Buffer> {
       yield await Promise.resolve(Buffer.from('1\n'))
       throw new Error('cut')

@@ -3,13 +3,13 @@ import type { Database } from '../../src/database/database.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import type { Summary } from '../../src/feed/run.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
-import { inputSource, type Source } from '../../src/feed/reading/source.ts'
+import { inputSource, type ByteSource } from '../../src/feed/reading/source.ts'
 
 /**
  * Returns a source of facts, or of verbatim lines.
  * @param linesPerChunk by default, all lines are one chunk
  */
-export function feedOf(facts: readonly (FactInput | string | Buffer)[], linesPerChunk = facts.length): Source {
+export function feedOf(facts: readonly (FactInput | string | Buffer)[], linesPerChunk = facts.length): ByteSource {
   const lines = facts.map((fact) => (typeof fact === 'string' || Buffer.isBuffer(fact) ? fact : JSON.stringify(fact)))
   const chunks: Buffer[] = []
   for (let from = 0; from < lines.length; from += linesPerChunk) {

@@ -11,7 +11,7 @@ import { type Address, toAddress } from '../../domain/address.ts'
 import type { Database } from '../../database/database.ts'
 import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
-import type { Source } from '../../feed/reading/source.ts'
+import type { FactSource } from '../../feed/reading/source.ts'
 import type { Log } from '../log.ts'
 
 /** A parsed chain configuration file. */
@@ -70,7 +70,7 @@ export interface FollowedChain {
 }
 
 /** Opens a chain as the source of a feed, from its position in the database on, and follows it. */
-export async function followedChain(followed: FollowedChain): Promise<Source> {
+export async function followedChain(followed: FollowedChain): Promise<FactSource> {
   const { database, chain, log, signal } = followed
   const name = chainName(chain.config)
   const options = {
@@ -82,7 +82,7 @@ export async function followedChain(followed: FollowedChain): Promise<Source> {
     onSetAside: (vaults: readonly SetAsideVault[]) => followed.onSetAside?.(name, vaults),
   }
   const refused = new Map<Address, string>()
-  const open = (applied: FeedPosition | null): Source => ({
+  const open = (applied: FeedPosition | null): FactSource => ({
     ...chainFeed({ ...options, refused }, applied),
     reopen: (stored) => Promise.resolve(open(stored)),
     async reopenWithout(vault, reason) {

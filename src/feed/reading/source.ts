@@ -17,8 +17,11 @@ import { chunkBytes, countBytes, decompress, noProgress, type Progress } from '.
 /** A source of facts: a feed as bytes, or facts of a producer in this process. */
 export type Source = ByteSource | FactSource
 
+/** Members that the other kind of source has. */
+type Without<Members> = { readonly [Name in keyof Members]?: undefined }
+
 /** A feed as a stream of bytes. */
-export interface ByteSource extends SourceBase, LastLineRules {
+export interface ByteSource extends SourceBase, FileMembers, LastLineRules, Without<ProducerMembers> {
   readonly chunks: AsyncIterable<Buffer>
   readonly progress: Progress
   /** Digest of everything before the next chunk. */
@@ -26,9 +29,8 @@ export interface ByteSource extends SourceBase, LastLineRules {
 }
 
 /** Facts of a producer in this process, which need no serialisation. Each counts as a line. */
-export interface FactSource extends SourceBase {
+export interface FactSource extends SourceBase, ProducerMembers, Without<FileMembers> {
   readonly facts: AsyncIterable<readonly FactInput[]>
-  positionAfter(line: Pick<Line, 'number'>): FeedPosition
 }
 
 interface SourceBase {
@@ -38,10 +40,6 @@ interface SourceBase {
   readonly start: LineStart
   /** The stored position that `start` continues from, up to which the feed must be applied; absent at its beginning. */
   readonly startsAfter?: FeedPosition
-  /** Whether it holds everything that was applied, as it was then; absent where that cannot change. */
-  readonly holdsApplied?: boolean
-  /** The part that earlier runs have handled; absent where it can't be compared with the position of the feed. */
-  readonly handledPart?: HandledPart
   /**
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
@@ -50,6 +48,34 @@ interface SourceBase {
    * @throws {UnrepeatableFeed} when the position belongs to a file that is no longer open
    */
   reopen?(stored: LockedPosition | null, readFrom: ReopenFrom): Promise<Source>
+  /** Registers a listener for the end of a growing source; reading continues when the listener is done. */
+  onEnd?(listener: (end: SourceEnd) => Promise<void>): void
+  /** Closes its files, unless `next` or `reopen` has passed them on. */
+  close?(): Promise<void>
+}
+
+/** Members of a source that reads a file; standard input has none. */
+interface FileMembers {
+  /** Whether it holds everything that was applied, as it was then. */
+  readonly holdsApplied?: boolean
+  /** The part that earlier runs have handled; absent where it was not compared with the position of the feed. */
+  readonly handledPart?: HandledPart
+  /** Returns the name for messages about its lines: that of a followed file, which may have been renamed. */
+  readName?(): Promise<string>
+  /** Whether it is the file that was read before, which was changed in place. */
+  readonly isReadAgain?: boolean
+  /**
+   * Opens the file that replaced a followed one.
+   * @param stored position of the feed
+   * @returns null where the source ended without a replacement
+   */
+  next?(stored: FeedPosition | null): Promise<Source | null>
+}
+
+/** Members of a source that reads a chain, of which others have only the first. */
+interface ProducerMembers {
+  /** Returns the position to store after a line. */
+  positionAfter(line: Pick<Line, 'number'>): FeedPosition
   /**
    * Reopens the source without a vault of which a fact was refused, so that the others are read on; absent where a bad fact
    * ends the feed.
@@ -61,27 +87,11 @@ interface SourceBase {
    * local node to any value.
    */
   readonly hasOwnTime?: boolean
-  /** Returns the name for messages about its lines, where it may be another one: that of a file that was renamed. */
-  readName?(): Promise<string>
-  /** Whether it is the file that was read before, which was changed in place. */
-  readonly isReadAgain?: boolean
-  /** Returns the position to store after a line, where it is not the line's number and end with digests. */
-  positionAfter?(line: Line): FeedPosition
   /**
    * Gives the source a function that reads how far vaults are in the database, called before it is read: facts that are
    * applied need not be made again.
    */
   useProgress?(read: (addresses: readonly string[]) => Promise<readonly VaultProgress[]>): void
-  /** Registers a listener for the end of a growing source; reading continues when the listener is done. */
-  onEnd?(listener: (end: SourceEnd) => Promise<void>): void
-  /**
-   * Opens the file that replaced this one.
-   * @param stored position of the feed
-   * @returns null where the source ended without a replacement
-   */
-  next?(stored: FeedPosition | null): Promise<Source | null>
-  /** Closes its files, unless `next` or `reopen` has passed them on. */
-  close?(): Promise<void>
 }
 
 /** Reads a source as lines: splits its bytes, or numbers its facts. */
