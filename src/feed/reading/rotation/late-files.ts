@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import { UnrepeatableFeed } from '../../errors.ts'
 import { containsPosition } from '../file-position.ts'
+import { closeAll } from '../open-file.ts'
 import type { EarlierFile } from './detours.ts'
 import { openRotated } from './rotated-files.ts'
 
@@ -28,7 +29,7 @@ export class LateFiles {
    * Verifies that those which were written to since a time can be read again.
    * @param name path of the feed
    * @param sinceNs the time, in nanoseconds
-   * @param open open files of the feed
+   * @param open open files of the feed, which are closed before an error
    * @param signal ends reading
    * @throws {UnrepeatableFeed} when one is neither open nor a rotated file with a number or a date in its name
    */
@@ -44,7 +45,9 @@ export class LateFiles {
       const handles = [...open, ...files.filter(({ isGeneration }) => isGeneration).map(({ handle }) => handle)]
       for (const { end } of wanted) {
         const found = await Promise.all(handles.map((handle) => containsPosition(handle, end, signal)))
-        if (!found.includes(true) && !signal.aborted) throw UnrepeatableFeed.ofRemovedLateFile(name)
+        if (found.includes(true) || signal.aborted) continue
+        await closeAll(open)
+        throw UnrepeatableFeed.ofRemovedLateFile(name)
       }
       return []
     })
