@@ -207,3 +207,12 @@ test('late lines that a failover has lost are applied again while an older file 
   })
   await run.stop()
 })
+
+test('late lines are noticed after a failover, though an older file was read between their file and the newest one', async () => {
+  const run = await followedFile(['f1'])
+  await run.rotate(['s1', 's2'])
+  await run.rotate(['t1', 't2', 't3'])
+  await run.fallBackTo(['f1'], ['s1'])
+  await run.late(2, ['late'], 4)
+  await run.stop()
+})

@@ -147,7 +147,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       if (ending === null || successor === undefined) return null
       if (earlier && (await hasLateLines(earlier, detours))) watcher?.onLeft(await readName(name, earlier.handle))
       if (earlier && detours.hadAny(handle)) await file.lateFiles.add(earlier)
-      await earlier?.handle.close()
+      if (earlier && !successors.includes(earlier.handle)) await earlier.handle.close()
       file.finished.add(await fileVersion(handle))
       const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes
       const left = { handle, beganAfter, bytesRead, end: from.prefix.end() }
@@ -163,8 +163,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
 }
 
 /**
- * Opens the file that a position belongs to, after a failover. Lines that came late in an older file may be lost where that was written
- * to since the time up to which the database is known to have the feed: that file is read again after it.
+ * Opens the file that a position belongs to, after a failover, and after it the older ones whose late lines may be lost.
  * @throws {UnrepeatableFeed} when it is neither open nor beside the file at the path
  */
 async function reopened(
@@ -204,9 +203,8 @@ async function reopened(
     // Another run may be ahead in the file at the path, which follows this one.
     const isAtPath = rotated === null && (await containsPosition(current, position, signal))
     if (rotated === null || isRemoved) await current?.close()
-    if (rotated !== null && isRemoved) return rotated
     if (rotated !== null || (!isAtPath && (earlier ?? file).beganAfter !== undefined)) {
-      await closeAll(open)
+      if (rotated === null || !isRemoved) await closeAll(open)
       if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)
       return rotated
     }
@@ -215,6 +213,8 @@ async function reopened(
   if (earlier === null || !(isOfEarlier || position === null))
     return followed({ ...file, ...(await beforeLost()), successors }, from)
   const unread = await openUnread(file, open)
-  const rest = { earlier: null, successors: [...unread, handle, ...successors], finished: new Set<string>() }
+  // The file before the newest one is watched for late lines: it is the last to be read.
+  const older = unread.length > 0 ? [...unread, earlier.handle] : []
+  const rest = { earlier: null, successors: [...older, handle, ...successors], finished: new Set<string>() }
   return followed({ ...file, ...earlier, ...rest }, await startOf(earlier.handle, position, signal))
 }
