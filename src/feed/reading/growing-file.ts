@@ -6,12 +6,12 @@ import type { InPlaceChanges } from './in-place-changes.ts'
 import { openIfThere } from './open-file.ts'
 
 const pollMilliseconds = 200
-/** A replaced file is closed when nothing was appended to it during this many polls: 1 s. */
-const quietPolls = 5
-/** One that is still written to is closed after this many polls, 3 s: lines that come later are read late. */
-const maxPolls = 15
-/** One whose last line is extended at each look is closed after this many, 6 s: that line is read late as a whole. */
-const maxPollsWithinLine = 2 * maxPolls
+/** A replaced file is closed when nothing was appended to it during this time. */
+const quietMilliseconds = 1_000
+/** One that is still written to is closed after this time: lines that come later are read late. */
+const maxMilliseconds = 3_000
+/** One whose last line is extended at each poll is closed after this time: that line is read late as a whole. */
+const maxMillisecondsWithinLine = 2 * maxMilliseconds
 /** A rotation leaves no file at the path for a moment: it is reported after this many polls, 5 s. */
 const missingPolls = 25
 
@@ -90,8 +90,8 @@ export interface GrowingFile {
   readonly takeSuccessors: () => readonly FileHandle[]
 }
 
-/** How often a file that has a successor was at its end. */
-interface Polls {
+/** Time in which a file that has a successor was polled, in milliseconds; the time in which a chunk is applied does not count. */
+interface PolledTime {
   /** Since the last bytes came. */
   readonly quiet: number
   readonly all: number
@@ -107,19 +107,21 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   let { successors } = options
   let ending: Ending | null = null
   let isCut = false
+  let hasLookedForMissed = false
   /** Opens the files that replace it, and tells whether it is read no longer. */
-  const isReplaced = async (isElsewhere: boolean, polls: Polls, sinceNs: bigint): Promise<boolean> => {
+  const isReplaced = async (isElsewhere: boolean, polled: PolledTime, sinceNs: bigint): Promise<boolean> => {
     const [successor] = successors
     if (successor === undefined) {
       const opened = isElsewhere ? await openIfThere(name) : null
       if (opened !== null) successors = [opened]
       return false
     }
-    const enough = reader.isWithinLine() ? maxPollsWithinLine : maxPolls
-    if (polls.quiet < quietPolls && polls.all < enough) return false
-    isCut = reader.isWithinLine() && polls.quiet < quietPolls
-    const isFirst = polls.quiet === quietPolls || polls.all === maxPolls || polls.all === maxPollsWithinLine
-    if (isFirst && successors.length === 1) successors = [...(await options.openMissed(successor, sinceNs)), successor]
+    const enough = reader.isWithinLine() ? maxMillisecondsWithinLine : maxMilliseconds
+    if (polled.quiet < quietMilliseconds && polled.all < enough) return false
+    isCut = reader.isWithinLine() && polled.quiet < quietMilliseconds
+    if (!hasLookedForMissed && successors.length === 1)
+      successors = [...(await options.openMissed(successor, sinceNs)), successor]
+    hasLookedForMissed = true
     return isElsewhere || successors.length > 1 || (await successor.stat()).size > 0
   }
   const isChangedInPlace = async (isLast: boolean): Promise<boolean> => {
@@ -130,29 +132,31 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   }
   async function* chunks(): AsyncGenerator<Buffer> {
     const watched = await watchPath(options)
-    const polls = { quiet: 0, all: 0 }
+    const polled = { quiet: 0, all: 0 }
+    let polledAt = performance.now()
     let nextPollAt = performance.now() + pollMilliseconds
     try {
       while (!signal.aborted) {
         const lookedAtMilliseconds = performance.now()
         const chunk = await reader.read()
-        if (chunk.length > 0) polls.quiet = 0
+        if (chunk.length > 0) polled.quiet = 0
         if (chunk.length > 0 || reader.isWhole()) yield chunk
         // While every read finds more, the path is looked at as often as otherwise.
         if (chunk.length > 0 && (!reader.isAtEnd() || performance.now() < nextPollAt)) continue
         nextPollAt = performance.now() + pollMilliseconds
         const [successor = null] = successors
-        const more = successor === null ? 0 : 1
-        polls.quiet += chunk.length > 0 ? 0 : more
-        polls.all += more
+        const elapsed = successor === null ? 0 : Math.min(performance.now() - polledAt, pollMilliseconds)
+        polledAt = performance.now()
+        polled.quiet += chunk.length > 0 ? 0 : elapsed
+        polled.all += elapsed
         const leads = await watched.leadsTo(successor)
-        if (await isReplaced(leads === 'another file', polls, watched.seenAtNs())) ending = 'replaced'
+        if (await isReplaced(leads === 'another file', polled, watched.seenAtNs())) ending = 'replaced'
         // An empty file at the path has no more than this one.
         const isAtEnd =
           chunk.length === 0 &&
           leads === 'this file' &&
           ending === null &&
-          (successor === null || polls.quiet >= quietPolls)
+          (successor === null || polled.quiet >= quietMilliseconds)
         const isLate = await options.hasLateLines()
         if (isAtEnd && !isLate) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if (await isChangedInPlace(ending !== null)) ending = 'changed in place'

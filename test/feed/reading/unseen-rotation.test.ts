@@ -136,6 +136,28 @@ describe('a file that was at the path only between two checks is read', () => {
     expect(await points()).toBe(4)
   })
 
+  test.each([1_000, 2_300, 4_000])(
+    'where the last line of the file before it is extended, and is whole after %i ms',
+    async (milliseconds) => {
+      await follow()
+      await becomes('100')
+      await link(feed, `${feed}.2`)
+      await writeFile(`${feed}.1`, lineOf(first))
+      const line = lineOf(mark(vaultB, midnight + 20, '5'))
+      const pieces = milliseconds / 50
+      const cut = (piece: number): number => Math.ceil((piece * line.length) / pieces)
+      await appendFile(`${feed}.2`, line.slice(0, cut(1)))
+      await replaceBy(lineOf(second))
+      for (let piece = 1; piece < pieces; piece++) {
+        await pause(50)
+        await appendFile(`${feed}.2`, line.slice(cut(piece), cut(piece + 1)))
+      }
+      await becomes('102')
+      expect(await points()).toBe(5)
+    },
+    60_000,
+  )
+
   test('where lines are written to the file before it meanwhile', async () => {
     await follow()
     await becomes('100')
@@ -262,7 +284,8 @@ describe('lines that are added to the file before are applied after a restart of
     const stop = await follow(clock)
     await late()
     await eventually(async () => expect(await points(), said).toBe(4))
-    await pause(1_000)
+    // Longer than the older file is read on after its last byte.
+    await pause(2_500)
     await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 21, '6')))
     // The feed's end is recorded every 10 s, but not while lines wait.
     await pause(11_000)
