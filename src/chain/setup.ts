@@ -103,7 +103,8 @@ async function connectAtNewest(
     report('warn', `A token has no price: ${problem}. Vaults that acquire it are set aside until it has one`, { file }),
   )
   const noPools = (await Promise.all(config.vaults.map((vault, index) => poolProblems(state, vault, index)))).flat()
-  if (noPools.length > 0) throw new BadChainConfig(file, noPools)
+  // Other vaults are read in any case.
+  for (const problem of noPools) report('warn', `A contract among the pools of a vault is none: ${problem}`, { file })
   const kinds = new VaultKinds(config.vaults)
   await kinds.resolve(state)
   const pools = new Pools()
@@ -142,7 +143,7 @@ async function poolProblems(state: BlockState, { pools = [] }: VaultConfig, vaul
     const [slot0, token0] = await Promise.all([state.read(calls[0]), state.read(calls[1])])
     if ((slot0 !== null && token0 !== null) || !(await contractExists(state.rpc, pool, state.block))) return []
     const silent = slot0 === null ? 'slot0' : 'token0'
-    return [`vaults[${vault}].pools[${index}] ${pool} is no pool: it doesn't answer ${silent}()`]
+    return [`vaults[${vault}].pools[${index}] ${pool} doesn't answer ${silent}()`]
   })
   return (await Promise.all(problems)).flat()
 }
