@@ -115,7 +115,7 @@ describeOnChain('a chain that is followed while its database', () => {
       await deposits(2)
       await hasAll(real)
       await ends()
-      expect(reopened).toEqual([position])
+      expect(reopened).toMatchObject([position])
     })
 
     test('to an earlier copy again and again, also while it reads again', async () => {
