@@ -17,7 +17,7 @@ export interface AttemptOptions {
   readonly feed: string
   readonly expected: ExpectedState
   /** The last line that was counted, and set aside if bad, before the source was reopened. */
-  readonly countedAfter: number
+  readonly countedUpTo: number
   /** Outcomes of lines that another writer of this run has committed or set aside, by index. */
   readonly committed: readonly (LineOutcome | undefined)[]
   /** Clock in Unix seconds, read at each attempt; undefined where the times of facts are not compared with one. */
@@ -34,7 +34,7 @@ export interface AttemptOptions {
  * a conflict: it may be valid since a commit of this or of another writer, but would be newer than facts that follow in the feed.
  */
 export function createAttempt(
-  { database, rejects, feed, countedAfter, committed, ...options }: AttemptOptions,
+  { database, rejects, feed, countedUpTo, committed, ...options }: AttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
   /** Outcomes of the last failed attempt that reached its commit. */
@@ -43,7 +43,7 @@ export function createAttempt(
   const applyOnce = async (): Promise<AppliedBatch> => {
     let reached: readonly LineOutcome[] | undefined
     const beforeCommit = async (outcomes: readonly LineOutcome[]): Promise<void> => {
-      await rejects?.write(rejectedLines(lines, outcomes).filter(({ line }) => line.number > countedAfter))
+      await rejects?.write(rejectedLines(lines, outcomes).filter(({ line }) => line.number > countedUpTo))
       reached = committedOutcomes(outcomes, earlier)
     }
     try {

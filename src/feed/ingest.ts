@@ -93,13 +93,13 @@ async function ingestSource(options: IngestOptions, run: Run): Promise<Run | nul
     const why = `${key ?? 'it'} ${reason}`
     // Null where the run is aborted during an outage.
     const source = await retryDuringOutage(() => reopenWithout(vault, why), options.outageObserver, options.signal)
-    return source && { ...run, ...beginningOf(source), countedAfter: 0 }
+    return source && { ...run, ...beginningOf(source), countedUpTo: 0 }
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.lastPosition ?? null)
   if (source == null) return null
   if (source.isReadAgain !== true) options.onNextFile?.()
   // The next file continues the feed, so lost commits of the previous file are detected, too.
-  return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
+  return { ...run, ...beginningOf(source), countedUpTo: 0, isFirstFile: false, expected: run.expected }
 }
 
 /** Applies the segments of a source, one after the other: those with parts in a round, and the others batch by batch. */
@@ -194,8 +194,8 @@ async function applyParsed(
 ): Promise<Batch | null> {
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
-  const { source, expected, countedAfter, newestRead } = run
-  const ofRun = { feed: source.name, handledPart: source.handledPart, expected, countedAfter, newestRead, committed }
+  const { source, expected, countedUpTo, newestRead } = run
+  const ofRun = { feed: source.name, handledPart: source.handledPart, expected, countedUpTo, newestRead, committed }
   const attempt = createAttempt({ ...ofRun, database, rejects, nowSeconds: clockOf(source, options.nowSeconds) }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return null

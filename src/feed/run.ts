@@ -12,7 +12,7 @@ export interface Run {
   readonly summary: Summary
   readonly checkpoints: Checkpoints
   /** The last line that was counted, and set aside if bad, before the source was reopened. */
-  readonly countedAfter: number
+  readonly countedUpTo: number
   /** Whether the source is the one that the run started with. */
   readonly isFirstFile: boolean
   expected: ExpectedState
@@ -26,11 +26,11 @@ export interface Run {
 /** Returns the progress of a run that has read nothing yet. */
 export function newRun(source: Source): Run {
   const checkpoints = new Checkpoints()
-  return { ...beginningOf(source), summary: emptySummary(), checkpoints, countedAfter: 0, isFirstFile: true }
+  return { ...beginningOf(source), summary: emptySummary(), checkpoints, countedUpTo: 0, isFirstFile: true }
 }
 
 /** Returns the progress of a run at the beginning of a source. */
-export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints' | 'countedAfter' | 'isFirstFile'> {
+export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints' | 'countedUpTo' | 'isFirstFile'> {
   const { startsAfter, start } = source
   return {
     source,
@@ -76,7 +76,7 @@ export async function reopened(
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
-  // A position that is still there, or in the part that was handled before, does not cover facts that were tried again in that.
+  // The stored position proves the lines before it only where this run has not tried set-aside lines again there.
   const isOfHandledPart = stored !== null && stored.byte <= (source.handledPart?.bytes ?? 0)
   const isUnproved = isOfHandledPart || isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
   // Another run may have moved it past the lines of this one.
@@ -93,7 +93,7 @@ export async function reopened(
     summary: checkpoint?.summary ?? summary,
     checkpoints,
     // In a file that no longer holds the applied lines, the changed lines were neither counted nor set aside.
-    countedAfter: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
+    countedUpTo: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
     isFirstFile,
   }
 }
@@ -128,16 +128,16 @@ function emptySummary(): Summary {
 
 /**
  * Counts outcomes of lines.
- * @param countedAfter the last line that was counted before
+ * @param countedUpTo the last line that was counted before
  * @param outcomes by index of the line; undefined for a line without one
  */
 export function countOutcomes(
-  { summary, countedAfter }: { readonly summary: Summary; readonly countedAfter: number },
+  { summary, countedUpTo }: { readonly summary: Summary; readonly countedUpTo: number },
   lines: readonly Pick<Line, 'number'>[],
   outcomes: readonly (LineOutcome | undefined)[],
 ): void {
   for (const [at, outcome] of outcomes.entries()) {
-    if (outcome === undefined || (lines[at]?.number ?? 0) <= countedAfter) continue
+    if (outcome === undefined || (lines[at]?.number ?? 0) <= countedUpTo) continue
     const counts = summary[outcome.status]
     const kind = outcome.kind ?? 'unreadable'
     counts[kind] = (counts[kind] ?? 0) + 1

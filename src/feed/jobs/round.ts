@@ -21,7 +21,7 @@ export interface RoundOptions {
   readonly rejects?: Rejects
   readonly expected: ExpectedState
   /** The last line that was counted, and set aside if bad, before the source was reopened. */
-  readonly countedAfter: number
+  readonly countedUpTo: number
   /** Clock in Unix seconds; without it the times of facts are not compared with a clock. */
   readonly nowSeconds?: () => number
 }
@@ -109,12 +109,12 @@ class Round {
   }
 
   #openGate(): void {
-    const { rejects, countedAfter } = this.options
+    const { rejects, countedUpTo } = this.options
     const outcomes: LineOutcome[] = []
     this.parts.forEach((indexes, at) =>
       indexes.forEach((index, ofPart) => (outcomes[index] = this.#written.get(at)?.[ofPart] as LineOutcome)),
     )
-    const rejected = rejectedLines(this.lines, outcomes).filter(({ line }) => line.number > countedAfter)
+    const rejected = rejectedLines(this.lines, outcomes).filter(({ line }) => line.number > countedUpTo)
     const kept = rejects?.write(rejected) ?? Promise.resolve()
     kept.then(
       () => {

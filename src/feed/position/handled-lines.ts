@@ -47,7 +47,7 @@ export function handledEnd(
     // Another run is ahead of the batch, in a file that holds what was applied.
     if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return stored.byte
   }
-  // Where all lines are tried, none counts as handled: only lost facts are a reason to begin again, and these are noticed by themselves.
+  // If all lines are tried again anyway, a lower position needs no new start: `lockVerifiedPosition` finds lost commits.
   if (!part.isWhole && (stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
   return 0
 }
@@ -86,7 +86,7 @@ export class HandledLines {
   }
 
   /** Records a fact that is known, or is applied now. */
-  read(fact: Fact): void {
+  record(fact: Fact): void {
     if ('vault' in fact) this.#readNow.set(fact.vault, Math.max(fact.ts, this.#newestOf(fact.vault) ?? 0))
   }
 

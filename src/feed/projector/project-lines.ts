@@ -82,7 +82,7 @@ function applyHandled(
   const vault = 'vault' in fact ? projection.state.vaults.get(fact.vault) : undefined
   const remainsAside = ahead !== null || handledLines.remainsSetAside(fact, vault)
   const outcome = applyLine(projection, line, remainsAside ? setAsideBefore : null)
-  if (outcome.status !== 'rejected') handledLines.read(fact)
+  if (outcome.status !== 'rejected') handledLines.record(fact)
   return outcome
 }
 
