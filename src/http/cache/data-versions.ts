@@ -107,7 +107,7 @@ export class DataVersions {
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
   }
 
-  /** Returns whether data of a version may be of a history that this process was not notified of yet; null is no version. */
+  /** Returns whether notifications have not reached the version of data yet, though they arrive; null is no version. */
   isAhead(version: string | null): boolean {
     if (version === null || version === this.#newest?.text || !this.#isListening) return false
     return !this.hasReached({ seq: seqOf(version) })
