@@ -88,7 +88,8 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
   }, connectionLimits.refusedReportSeconds * 1000)
-  const stopListening = await database.listen(notifyAll(cache, versions, app.live))
+  const reports = await database.listen(notifyAll(cache, versions, app.live))
+  versions.onWait = reports.pollSoon
   await versions.waitUntil(() => versions.isListening, firstCommitMilliseconds)
   const opened = listen({
     listener: app.listener,
@@ -105,7 +106,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     },
   })
   const server = await opened.catch(async (error: unknown) => {
-    await stopListening()
+    await reports.stop()
     throw error
   })
   log.info('Listening', { port: server.port, engine: database.engine })
@@ -117,7 +118,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
       log.info('Stopping: waiting for running requests', { stopSeconds: config.stopSeconds })
       const cut = await closed
       if (cut > 0) log.warn('Requests that took too long to finish were cut', { cut })
-      await stopListening()
+      await reports.stop()
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Cancellation } from './cancellation.ts'
-import type { ChangeListener, StopListening } from './commits/change-listener.ts'
+import type { ChangeListener, CommitReports } from './commits/change-listener.ts'
 import type { PrismaClient } from './prisma/generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
@@ -150,7 +150,7 @@ export interface Database extends Reader, StatementReader, Snapshots {
   /** Runs any statement and resolves with its rows; see {@link Reader.query}. */
   query<Row>(statement: AnyStatement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
   /** Notifies a listener of the commits of the server that is read from, until it is stopped. */
-  listen(listener: ChangeListener): Promise<StopListening>
+  listen(listener: ChangeListener): Promise<CommitReports>
   /** Returns the replica that serves reads; only where there are replicas. */
   readonly readServer?: () => ReadServerState
   /** Runs work in one transaction, and rolls it back when the work fails. */

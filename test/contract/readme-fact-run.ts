@@ -45,7 +45,7 @@ const listener = notifyAll(cache, versions, {
   listening: () => undefined,
   endAll: () => undefined,
 })
-const stopListening = await database.listen({
+const reports = await database.listen({
   ...listener,
   committed: (commit) => {
     listener.committed(commit)
@@ -68,6 +68,6 @@ const ran = await filesRunBy(async () => {
 })
 console.log(JSON.stringify({ ran, idle: [] }))
 
-await stopListening()
+await reports.stop()
 await database.close()
 await rm(folder, { recursive: true })

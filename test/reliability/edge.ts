@@ -65,7 +65,7 @@ export async function edge({
   const cache = createResponseCache(32_000_000)
   const versions = new DataVersions()
   const { app } = gatewayOn(database, { cache, versions, edgeSeconds })
-  const stopListening = await database.listen(notifyBoth(notifyAll(cache, versions, app.live), commitTimes))
+  const { stop: stopListening } = await database.listen(notifyBoth(notifyAll(cache, versions, app.live), commitTimes))
   await versions.waitUntil(() => versions.currentState().version !== null, 10_000)
   let server = await serverOf(app)
   const nginx = await startNginx(server.port)

@@ -32,7 +32,8 @@ export async function liveGateway(
   const versionAt = (seq: number) => readVersionAt(database, seq)
   const gateway = gatewayOn(database, { cache, versions, versionAt, ledgerLog: createLedgerLog(database), ...options })
   const listener = notifyAll(cache, versions, gateway.app.live)
-  const stop = await database.listen(listener)
+  const reports = await database.listen(listener)
+  versions.onWait = reports.pollSoon
   await vi.waitFor(() => {
     if (!versions.isListening) throw new Error('the gateway does not listen for commits')
   }, 30_000)
@@ -44,7 +45,7 @@ export async function liveGateway(
     async close() {
       gateway.app.live.endAll()
       await server.close()
-      await stop()
+      await reports.stop()
     },
   }
 }

@@ -29,7 +29,7 @@ await apply(database, demoFacts(Math.floor(Date.now() / 1000)))
 const cache = createResponseCache(4 * 1024 * 1024)
 const versions = new DataVersions()
 const { app, query } = gatewayOn(database, { cache, versions, pageFolders: await pageFolders() })
-const stop = await database.listen(notifyAll(cache, versions, app.live))
+const { stop } = await database.listen(notifyAll(cache, versions, app.live))
 const server = await serverOf(app)
 const browser = await openBrowser()
 const { vaults } = await query<{ vaults: { nodes: { address: string; status: string }[] } }>(

@@ -35,5 +35,10 @@ export interface ChangeListener {
   upToDate(sentAtMilliseconds: number): void
 }
 
-/** Stops listening. */
-export type StopListening = () => Promise<void>
+/** The commits of a server being reported to a listener. */
+export interface CommitReports {
+  /** Starts the next poll soon, where a read has shown that there is a commit that was not reported yet. */
+  readonly pollSoon: () => void
+  /** Ends the reports. */
+  readonly stop: () => Promise<void>
+}

@@ -1,10 +1,11 @@
 import { setImmediate as nextIteration, setTimeout as wait } from 'node:timers/promises'
-import type { ChangeListener, StopListening } from './change-listener.ts'
+import { Pauses } from '../pauses.ts'
+import type { ChangeListener, CommitReports } from './change-listener.ts'
 import { CommitReader, type ReadLog } from './commit-reader.ts'
 
 /** Interval of polls where no notification arrives, as on a standby, which does not deliver NOTIFY. */
 const pollMilliseconds = 100
-/** Minimum time between two polls, however many notifications arrive. */
+/** Minimum time between two polls, however many notifications or requests for a poll arrive. */
 const minPollMilliseconds = 10
 /** Delay before the next attempt after a failure. */
 const retryMilliseconds = 500
@@ -36,41 +37,43 @@ export interface PollingOptions {
 
 /**
  * Polls the commit log and reports commits to a listener until it is stopped. Reconnects after failures.
- * @returns a function that stops polling
  */
-export function pollCommits(options: PollingOptions, listener: ChangeListener): StopListening {
-  const pause = new PollPause()
+export function pollCommits(options: PollingOptions, listener: ChangeListener): CommitReports {
+  const pauses = new Pauses()
   const ended = (async () => {
-    while (!pause.isStopped) {
-      await pollUntilFailure(options, listener, pause)
-      await pause.pause(retryMilliseconds)
+    while (!pauses.isStopped) {
+      await pollUntilFailure(options, listener, pauses)
+      await pauses.pause(retryMilliseconds)
     }
   })()
-  return () => {
-    pause.stop()
-    return ended
+  return {
+    pollSoon: () => pauses.wake(),
+    stop() {
+      pauses.stop()
+      return ended
+    },
   }
 }
 
 async function pollUntilFailure(
   { connect, answerMilliseconds, outcome, onStandby }: PollingOptions,
   listener: ChangeListener,
-  pause: PollPause,
+  pauses: Pauses,
 ): Promise<void> {
   let connection: LogConnection | null = null
   let reader: CommitReader | null = null
   try {
-    connection = await connect(() => pause.wake())
+    connection = await connect(() => pauses.wake())
     const { read } = connection
     reader = new CommitReader((...args) => withTimeout(read(...args), answerMilliseconds), listener, onStandby)
-    while (!pause.isStopped) {
+    while (!pauses.isStopped) {
       await reader.poll()
       outcome?.succeeded()
-      await pause.waitForNextPoll()
+      await pauses.beforeNext(minPollMilliseconds, pollMilliseconds)
     }
   } catch (error) {
     // The caller retries.
-    if (!pause.isStopped) outcome?.failed(error)
+    if (!pauses.isStopped) outcome?.failed(error)
   } finally {
     reader?.disconnect()
     await connection?.close()
@@ -90,41 +93,5 @@ async function withTimeout<Result>(answer: Promise<Result>, milliseconds: number
     return await Promise.race([answer, late()])
   } finally {
     answered.abort()
-  }
-}
-
-/** The pauses between polls, which notifications and the end of polling cut short. */
-class PollPause {
-  isStopped = false
-  #isNotified = false
-  #end: () => void = () => undefined
-
-  wake(): void {
-    this.#isNotified = true
-    this.#end()
-  }
-
-  stop(): void {
-    this.isStopped = true
-    this.#end()
-  }
-
-  async waitForNextPoll(): Promise<void> {
-    await this.pause(minPollMilliseconds, false)
-    await this.pause(pollMilliseconds, true)
-    this.#isNotified = false
-  }
-
-  /** @param canWake whether a notification ends the pause */
-  pause(milliseconds: number, canWake = false): Promise<void> {
-    if (this.isStopped || (canWake && this.#isNotified)) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds)
-      this.#end = () => {
-        if (!canWake && !this.isStopped) return
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   }
 }

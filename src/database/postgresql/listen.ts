@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import type { ChangeListener, StopListening } from '../commits/change-listener.ts'
+import type { ChangeListener, CommitReports } from '../commits/change-listener.ts'
 import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
 import { ListenWarnings } from './listen-warnings.ts'
@@ -29,20 +29,21 @@ export interface ListenOptions {
  * Listens for commits on a separate connection, so that polls and reads do not wait for each other.
  * @see PostgreSQL documentation, LISTEN
  */
-export function listenOnPostgreSql(options: ListenOptions, listener: ChangeListener): StopListening {
+export function listenOnPostgreSql(options: ListenOptions, listener: ChangeListener): CommitReports {
   const { url, warn, onStandby } = options
   const pool = openListenPool(options.pool, options.lenders, connectMilliseconds)
   const outcome = new ListenWarnings(url, warn)
-  const stop = pollCommits({ connect: (wake) => connect(pool, wake), answerMilliseconds, outcome, onStandby }, listener)
+  const polling = { connect: (wake: () => void) => connect(pool, wake), answerMilliseconds, outcome, onStandby }
+  const { pollSoon, stop } = pollCommits(polling, listener)
   let ended: Promise<void> | undefined
-  return () => (ended ??= stop().then(() => pool.end()))
+  return { pollSoon, stop: () => (ended ??= stop().then(() => pool.end())) }
 }
 
 /**
  * Listens for commits on the server of DATABASE_URL. Where that is a standby, it may lack commits of its primary: so its polls
  * do not prove that the listener is up to date, and a warning says so once.
  */
-export function listenOnPrimary(options: Omit<ListenOptions, 'onStandby'>, listener: ChangeListener): StopListening {
+export function listenOnPrimary(options: Omit<ListenOptions, 'onStandby'>, listener: ChangeListener): CommitReports {
   const { url, warn } = options
   let isWarned = false
   const onStandby = (): void => {

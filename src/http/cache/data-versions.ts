@@ -37,6 +37,8 @@ export class DataVersions {
   #isProofCurrent = false
   #state: NotifiedState | null = null
   readonly #listeners = new Set<() => void>()
+  /** Called when a wait begins for the notification of a commit that a read has seen. */
+  onWait: () => void = () => undefined
 
   get isListening(): boolean {
     return this.#isListening
@@ -104,6 +106,7 @@ export class DataVersions {
    */
   async untilNotified({ seq }: Pick<DataVersion, 'seq'>): Promise<void> {
     const isNotified = (): boolean => !this.#isListening || seq === 0 || this.hasReached({ seq })
+    if (!isNotified()) this.onWait()
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
   }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { ChangeListener, StopListening } from '../../../src/database/commits/change-listener.ts'
+import type { ChangeListener, CommitReports } from '../../../src/database/commits/change-listener.ts'
 import type { Database, Value } from '../../../src/database/database.ts'
 import { migrate } from '../../../src/database/prisma/migrations.ts'
 import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
@@ -18,7 +18,7 @@ const vaultA = addressOf(1)
 
 let database: TestDatabase
 let statements = 0
-const stops: StopListening[] = []
+const stops: CommitReports['stop'][] = []
 
 beforeEach(async () => {
   database = await emptyDatabase()
@@ -44,7 +44,7 @@ function recordingListener(): RecordingListener {
 
 async function listen(over: Pick<Database, 'listen'> = database): Promise<RecordingListener> {
   const recorder = recordingListener()
-  stops.push(await over.listen(recorder))
+  stops.push((await over.listen(recorder)).stop)
   await eventually(() => expect(recorder.provenAt).not.toEqual([]))
   return recorder
 }

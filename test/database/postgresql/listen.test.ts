@@ -30,7 +30,7 @@ describe.skipIf(postgresUrl === undefined)('the connection that receives commits
     const states: boolean[] = []
     const nothing = (): void => undefined
     const listening = (isListening: boolean): void => void states.push(isListening)
-    const stop = await database.listen({ committed: nothing, upToDate: nothing, listening })
+    const { stop } = await database.listen({ committed: nothing, upToDate: nothing, listening })
     // Twice, as by a listener without a server when the gateway is closed.
     closing.unshift(async () => void (await Promise.all([stop(), stop().then(stop)])))
     await vi.waitFor(() => expect(states).toEqual([true]), patience)
@@ -125,7 +125,7 @@ describe.skipIf(noOwnPostgreSql !== null)('a standby in place of the primary', (
     const warnings: string[] = []
     const database = await openPostgreSql(standby.url, 2, (message) => warnings.push(message))
     const versions = new DataVersions()
-    const stop = await database.listen(versions)
+    const { stop } = await database.listen(versions)
     await vi.waitFor(() => expect(versions.isListening).toBe(true), patience)
     await onServer(primary.url, `insert into commit_log values (1, '1.5', 5, 100, '{}')`)
     await vi.waitFor(() => expect(versions.currentState().version).toBe('1.5'), patience)

@@ -79,7 +79,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     const [cache, versions] = [createResponseCache(1_000_000), new DataVersions()]
     const readiness = createReadiness(database, { versions, restMilliseconds: 0 })
     const gateway = gatewayOn(database, { cache, versions, readiness })
-    const stop = await database.listen(notifyAll(cache, versions, gateway.app.live))
+    const { stop } = await database.listen(notifyAll(cache, versions, gateway.app.live))
     const metrics = createMetrics({ versions, readServer: database.readServer })
     const served = {
       ...gateway,

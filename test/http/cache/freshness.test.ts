@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ledgerRowGlobalId } from '../../../src/domain/identity/global-id.ts'
 import type { Database } from '../../../src/database/database.ts'
-import type { ChangeListener, StopListening } from '../../../src/database/commits/change-listener.ts'
+import type { ChangeListener, CommitReports } from '../../../src/database/commits/change-listener.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { everything, screen, vaultThatIs } from '../../support/everything.ts'
@@ -32,7 +32,7 @@ let database: Database
 let cache: ResponseCache
 let cached: TestGateway
 let uncached: TestGateway
-let stop: StopListening
+let stop: CommitReports['stop']
 let isCut: (cut: boolean) => void
 /** Resolves when the gateway has been notified of the next commit. */
 let nextCommit: () => Promise<void>
@@ -45,7 +45,7 @@ beforeAll(async () => {
   cache = createResponseCache(1024 * 1024)
   const watched = interruptible(cache)
   ;({ isCut, told: nextCommit } = watched)
-  stop = await database.listen(watched)
+  ;({ stop } = await database.listen(watched))
   cached = gatewayOn(database, { cache })
   uncached = gatewayOn(database)
   await vi.waitFor(() => expect(watched.isListening()).toBe(true), { timeout: 30_000 })

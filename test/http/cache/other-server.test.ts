@@ -95,6 +95,16 @@ test('data of a later version is sent once its commit was notified', async () =>
   expect([response.status, response.headers.get('data-version')]).toEqual([200, lost])
 })
 
+test('data of a later version starts a poll for its commit', async () => {
+  const { response, lost } = await answerAcross(longer, {
+    keep: history.length,
+    onMoved(versions, version) {
+      versions.onWait = () => versions.committed({ version, newestTs: null })
+    },
+  })
+  expect([response.status, response.headers.get('data-version')]).toEqual([200, lost])
+})
+
 test('data of a production that starts after a commit, as the request has waited for another, is not sent without that commit', async () => {
   const real = await emptyDatabase()
   for (const facts of history) await ingest({ database: real, source: feedOf(facts) })

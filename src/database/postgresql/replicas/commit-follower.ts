@@ -1,4 +1,4 @@
-import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
+import type { ChangeListener, CommitReports } from '../../commits/change-listener.ts'
 import type { ReadServer } from './read-server.ts'
 import type { ReportedState } from './reported-state.ts'
 
@@ -6,7 +6,8 @@ import type { ReportedState } from './reported-state.ts'
 export class CommitFollower {
   readonly #listener: ChangeListener
   readonly #reported: ReportedState
-  #stop: StopListening = () => Promise.resolve()
+  /** Reports of the current server, or of the one that was left last; null before the first. */
+  #reports: CommitReports | null = null
   #isListening = false
   /** Counts the servers, to ignore later reports of an earlier one. */
   #servers = 0
@@ -22,7 +23,7 @@ export class CommitFollower {
     const number = ++this.#servers
     const listener = this.#listener
     const isCurrent = (): boolean => number === this.#servers
-    this.#stop = server.listen({
+    this.#reports = server.listen({
       committed: (commit) => {
         if (!isCurrent()) return
         this.#reported.committed(commit.version, replica.followedRun)
@@ -41,6 +42,10 @@ export class CommitFollower {
     })
   }
 
+  pollSoon(): void {
+    this.#reports?.pollSoon()
+  }
+
   /**
    * Stops reporting commits of the current server; caches are emptied immediately, even where it does not answer.
    * @returns resolves when its connection is closed
@@ -49,6 +54,6 @@ export class CommitFollower {
     this.#servers++
     if (this.#isListening) this.#listener.listening(false)
     this.#isListening = false
-    return this.#stop()
+    return this.#reports?.stop() ?? Promise.resolve()
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
+import type { ChangeListener, CommitReports } from '../../commits/change-listener.ts'
 import type { Database } from '../../database.ts'
 import { listenOnPostgreSql } from '../listen.ts'
 import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from '../read-pools.ts'
@@ -10,7 +10,7 @@ import { replicaTiming } from './timing.ts'
 export interface ReadServer extends Pick<Database, 'read' | 'snapshot'> {
   readonly replica: Replica
   /** Reports its commits to a listener. */
-  listen(listener: ChangeListener): StopListening
+  listen(listener: ChangeListener): CommitReports
   /** Closes the connections when the reads that run have ended. */
   end(): Promise<void>
   /** Closes the connections, and fails the reads that run on them or wait for one. */

@@ -1,4 +1,4 @@
-import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
+import type { ChangeListener, CommitReports } from '../../commits/change-listener.ts'
 import type { Warn } from '../read-pools.ts'
 import { type AgeLimits, type Candidate, chooseReplica, reasonToLeave } from './choose-replica.ts'
 import { CommitFollower } from './commit-follower.ts'
@@ -25,7 +25,7 @@ export class ReplicaMonitor {
   readonly #options: MonitorOptions
   readonly #limits: AgeLimits
   readonly #primary: PrimaryLog
-  readonly #replicas: readonly Replica[]
+  readonly replicas: readonly Replica[]
   readonly #reported = new ReportedState()
   readonly #followers = new Set<CommitFollower>()
   readonly #rounds = new Rounds(() => this.#round())
@@ -46,18 +46,14 @@ export class ReplicaMonitor {
     this.#options = options
     const lagging = Math.min(replicaTiming.laggingSeconds, staleSeconds / 2)
     this.#limits = { stale: staleSeconds * 1000, lagging: lagging * 1000 }
-    this.#replicas = urls.map((url) => new Replica(url, () => this.#rounds.wake()))
+    this.replicas = urls.map((url) => new Replica(url, () => this.#rounds.wake()))
     this.#primary = new PrimaryLog(primaryUrl, () => {
-      for (const { proof } of this.#replicas) proof.forgetTargets()
+      for (const { proof } of this.replicas) proof.forgetTargets()
     })
   }
 
   get server(): ReadServer | null {
     return this.#server
-  }
-
-  get replicas(): readonly Replica[] {
-    return this.#replicas
   }
 
   /** Number of switches to another server. */
@@ -77,7 +73,7 @@ export class ReplicaMonitor {
   /** Proved age of the data that is read now, or was read last; Infinity where none is proved. */
   get ageMilliseconds(): number {
     if (this.#server !== null) return this.#candidate(this.#server.replica).ageMilliseconds
-    const proved = [this.#reported.provenAt, ...this.#replicas.map(({ proof }) => proof.provenAt)]
+    const proved = [this.#reported.provenAt, ...this.replicas.map(({ proof }) => proof.provenAt)]
     return performance.now() - Math.max(...proved.map((at) => at ?? -Infinity))
   }
 
@@ -93,18 +89,21 @@ export class ReplicaMonitor {
     await this.#rounds.stop()
     await Promise.all(Array.from(this.#followers, (follower) => follower.leave()))
     this.#primary.close()
-    for (const replica of this.#replicas) replica.release()
+    for (const replica of this.replicas) replica.release()
     await Promise.all([this.#server?.end(), this.#left?.server.end()])
   }
 
   /** Reports the commits of the server that is read from to a listener. */
-  listen(listener: ChangeListener): StopListening {
+  listen(listener: ChangeListener): CommitReports {
     const follower = new CommitFollower(listener, this.#reported)
     this.#followers.add(follower)
     if (this.#server !== null) follower.follow(this.#server)
-    return () => {
-      this.#followers.delete(follower)
-      return follower.leave()
+    return {
+      pollSoon: () => follower.pollSoon(),
+      stop: () => {
+        this.#followers.delete(follower)
+        return follower.leave()
+      },
     }
   }
 
@@ -132,8 +131,8 @@ export class ReplicaMonitor {
     const current = this.#server?.replica
     const isSearching = current === undefined || this.isLagging || this.#isReturning(current)
     if (target !== null && isSearching) await this.#reported.verify(target, this.#primary.contains.bind(this.#primary))
-    const queried = this.#replicas.filter((replica) => isSearching || replica === current)
-    for (const replica of this.#replicas) if (!queried.includes(replica)) replica.release()
+    const queried = this.replicas.filter((replica) => isSearching || replica === current)
+    for (const replica of this.replicas) if (!queried.includes(replica)) replica.release()
     const { head } = this.#reported
     const checks = queried.map((one) => one.check(this.#primary.system, target, one === current ? null : head))
     await nullIfLate(milliseconds, Promise.all(checks))
@@ -152,13 +151,13 @@ export class ReplicaMonitor {
   #decide(): void {
     const current = this.#server
     if (current === null) {
-      const all = this.#replicas.map((replica) => this.#candidate(replica))
+      const all = this.replicas.map((replica) => this.#candidate(replica))
       const chosen = chooseReplica(all, this.#limits)
       if (chosen !== undefined) this.#moveTo(chosen.replica)
       else this.#warnOfNone()
       return
     }
-    const others = this.#replicas.filter((replica) => replica !== current.replica)
+    const others = this.replicas.filter((replica) => replica !== current.replica)
     const candidates = others.map((replica) => this.#candidate(replica))
     const reason = reasonToLeave(this.#candidate(current.replica), candidates, this.#limits)
     if (reason !== null) this.#leave(current, reason)
@@ -202,7 +201,7 @@ export class ReplicaMonitor {
 
   /** Warns of reasons that last, and again where they have become other ones. */
   #warnOfNone(): void {
-    const problems = this.#replicas.map((replica) => {
+    const problems = this.replicas.map((replica) => {
       const { problem, ageMilliseconds } = this.#candidate(replica)
       const age = ageMilliseconds === Infinity ? 'unknown' : `${Math.floor(ageMilliseconds / 1000)} s`
       return `${replica.name} ${problem ?? `has data of an age of ${age}`}`

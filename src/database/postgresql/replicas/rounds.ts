@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { Pauses } from '../../pauses.ts'
 
 /** Minimum time between two rounds, however often they are requested. */
 const minMilliseconds = 10
@@ -6,9 +7,7 @@ const minMilliseconds = 10
 /** Repeats work with pauses, which {@link wake} cuts short. */
 export class Rounds {
   readonly #work: () => Promise<void>
-  #isStopped = false
-  #isWoken = false
-  #endPause: () => void = () => undefined
+  readonly #pauses = new Pauses()
   #running: Promise<void> = Promise.resolve()
   #waiting: (() => void)[] = []
 
@@ -20,10 +19,8 @@ export class Rounds {
   start(pauseMilliseconds: () => number): void {
     this.#running = (async () => {
       for (;;) {
-        await this.#pause(minMilliseconds, false)
-        await this.#pause(pauseMilliseconds() - minMilliseconds, true)
-        this.#isWoken = false
-        if (this.#isStopped) return
+        await this.#pauses.beforeNext(minMilliseconds, pauseMilliseconds())
+        if (this.isStopped) return
         await this.#work()
         this.#resolveWaiting()
       }
@@ -32,23 +29,21 @@ export class Rounds {
 
   /** Starts the next round soon. */
   wake(): void {
-    this.#isWoken = true
-    this.#endPause()
+    this.#pauses.wake()
   }
 
   get isStopped(): boolean {
-    return this.#isStopped
+    return this.#pauses.isStopped
   }
 
   /** Resolves when the round that runs, or the next one, has ended. */
   next(): Promise<void> {
-    if (this.#isStopped) return Promise.resolve()
+    if (this.isStopped) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
-    this.wake()
+    this.#pauses.stop()
     await this.#running
     this.#resolveWaiting()
   }
@@ -57,18 +52,6 @@ export class Rounds {
     const waiting = this.#waiting
     this.#waiting = []
     for (const resolve of waiting) resolve()
-  }
-
-  #pause(milliseconds: number, canWake: boolean): Promise<void> {
-    if (this.#isStopped || (canWake && this.#isWoken)) return Promise.resolve()
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds)
-      this.#endPause = () => {
-        if (!canWake && !this.#isStopped) return
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   }
 }
 
