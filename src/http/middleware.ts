@@ -1,6 +1,5 @@
-import type { EncodedResponse, HeaderList } from './cache/encoded-response.ts'
+import type { EncodedResponse, HeaderList, NotifiedState } from './cache/encoded-response.ts'
 import type { StreamedResponse } from './live/delivery/streamed-response.ts'
-import type { NotifiedState } from './cache/data-versions.ts'
 import type { OnDisconnect } from './cache/productions.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { Trace } from './middleware/tracing.ts'

@@ -53,8 +53,8 @@ export function createProduce(
   return async (exchange, onAllLeft, respond) => {
     const { request, sender, trace } = exchange
     if (!capacity.responsesInProduction.take(sender, 1)) return refuse(request, overloaded())
-    // A request that has waited for the production of another may start its own later.
-    const stateAtStart = (exchange.stateAtStart = versions.currentState())
+    // Later than the state at the start of the request, where that has waited for the production of another one.
+    const notified = versions.currentState()
     const recorded: DataOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onAllLeft(() => signal.abort())
@@ -63,7 +63,7 @@ export function createProduce(
       sender,
       signal,
       origin: recorded,
-      stateAtStart,
+      stateAtStart: notified,
     }
     const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
     const produced = await withinDeadline(
@@ -73,14 +73,14 @@ export function createProduce(
       tooLate,
     )
     const { version } = recorded
-    const response = lacksNotified(version, stateAtStart.version) ? formatProblem(request, outdated()) : produced
+    const response = lacksNotified(version, notified.version) ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (response.body.length > charactersAtOnce) await nextIteration()
     // A response without reads is a refusal, or introspection: it would only evict other responses. Data of a version that
     // was not notified yet may be of another history.
     const isCacheable = recorded.isCacheable && tags.size > 0 && !versions.isAhead(version)
-    const origin = { tags, version, isCacheable }
+    const origin = { tags, version, isCacheable, notified }
     return new EncodedResponse(edgePolicy?.(request, response, origin) ?? response, origin)
   }
 }

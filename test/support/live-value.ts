@@ -132,7 +132,7 @@ export class LiveValue {
         const [status, body, version] = [this.#value, String(this.#value), `${this.seq}.1`]
         const response = new EncodedResponse(
           { status: failures.includes(status) ? status : 200, headers: {}, body },
-          { tags: new Set(['value']), version, isCacheable: true },
+          { tags: new Set(['value']), version, isCacheable: true, notified: null },
         )
         return new Promise<Evaluation>((resolve) => this.pending.push(() => resolve({ response, version })))
       },

@@ -18,7 +18,7 @@ export const dataVersionPattern = '([1-9]\\d{0,14})\\.\\d{1,19}'
 
 const pattern = new RegExp(`^${dataVersionPattern}$`)
 
-/** Returns the sequence number of a stored data version. */
+/** Returns the sequence number of a stored data version; 0 for the empty one before the first commit. */
 export function seqOf(version: string): number {
   return Number(version.slice(0, version.indexOf('.')))
 }

@@ -81,8 +81,7 @@ export class OperationReader implements Reader {
     if (signal?.aborted === true) this.#end.abort()
     try {
       const result = await operation(this.context)
-      // The text is empty before the first commit.
-      if (origin !== undefined) origin.version = this.version === '' ? null : this.version
+      if (origin !== undefined) origin.version = this.version
       return result
     } finally {
       signal?.removeEventListener('abort', this.#end)

@@ -25,7 +25,7 @@ export interface RequestContext {
 export interface DataOrigin {
   /** Cache tags of the reads. */
   readonly tags: Set<CacheTag>
-  /** The common data version of all reads of the returned run; null if there is none, or before the first commit. */
+  /** The common data version of all reads of the returned run: empty before the first commit; null if there is none. */
   version: string | null
   /** Whether the response may be cached: not if it has errors, or is valid for a moment only. */
   isCacheable: boolean

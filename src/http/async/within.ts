@@ -1,5 +1,17 @@
-/** How long a client waits for work that another sender began, in milliseconds: a few reads. */
-export const sharedMilliseconds = 100
+/** How long a client waits for work that another sender began before it begins its own, in milliseconds: a few reads. */
+const sharedMilliseconds = 100
+
+/**
+ * Returns the result of work that another sender began. Where it takes long, it may wait for the turn of that sender: own work
+ * begins then, or when the other fails, and the result that is there first is returned.
+ * @throws the error of the own work, where both fail
+ */
+export async function otherOrOwn<Result>(other: Promise<Result>, beginOwn: () => Promise<Result>): Promise<Result> {
+  const shared = await within(sharedMilliseconds, other)
+  if (shared !== null) return shared
+  const own = beginOwn()
+  return Promise.any([other, own]).catch(() => own)
+}
 
 /** Returns the result of work, or null where it fails or takes longer. */
 export function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {

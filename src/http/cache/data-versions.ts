@@ -2,14 +2,7 @@ import { type DataVersion, seqOf } from '../../domain/identity/data-version.ts'
 import type { DataState } from '../../graphql/execution/context.ts'
 import { versionLimits } from '../../limits.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
-import { type HeaderList, headerList } from './encoded-response.ts'
-
-/** State of the data as this process was notified of it, with the headers that report it and the headers of every response. */
-export interface NotifiedState extends DataState {
-  readonly headers: HeaderList
-  /** Number of times that notifications began or ended before it. */
-  readonly interruptions: number
-}
+import { type HeaderList, headerList, type NotifiedState } from './encoded-response.ts'
 
 /**
  * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
@@ -110,9 +103,9 @@ export class DataVersions {
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
   }
 
-  /** Returns whether notifications have not reached the version of data yet, though they arrive; null is no version. */
+  /** Returns whether notifications have not reached the version of data yet, though they arrive; null or empty is no version. */
   isAhead(version: string | null): boolean {
-    if (version === null || version === this.#newest?.text || !this.#isListening) return false
+    if (version === null || version === '' || version === this.#newest?.text || !this.#isListening) return false
     return !this.hasReached({ seq: seqOf(version) })
   }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { DataOrigin } from '../../graphql/execution/context.ts'
+import type { DataOrigin, DataState } from '../../graphql/execution/context.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { compress, type Encoding, encodingFor, encodings, leastCompressedBytes } from '../middleware/compression.ts'
@@ -21,8 +21,21 @@ export function headerList(headers: Readonly<Record<string, string>>): HeaderLis
 /** A text response, or one whose body is bytes already, such as a page. */
 type UnencodedResponse = Omit<TextResponse, 'body'> & { readonly body: string | Buffer }
 
+/** State of the data as this process was notified of it, with the headers that report it and the headers of every response. */
+export interface NotifiedState extends DataState {
+  readonly headers: HeaderList
+  /** Number of times that notifications began or ended before it. */
+  readonly interruptions: number
+}
+
+/** The origin of the data in a response, when it was encoded. */
+export interface ResponseOrigin extends Readonly<DataOrigin> {
+  /** State of the data that this process was notified of before it read the data; null where the response has none. */
+  readonly notified: NotifiedState | null
+}
+
 /** The origin of a response that contains no data. */
-export const noOrigin: Readonly<DataOrigin> = { tags: new Set(), version: null, isCacheable: false }
+export const noOrigin: ResponseOrigin = { tags: new Set(), version: null, isCacheable: false, notified: null }
 
 /**
  * A response as bytes, which can be sent repeatedly: uncompressed, or in a content encoding, compressed on first use.
@@ -33,8 +46,7 @@ export class EncodedResponse {
   readonly bytes: Buffer
   /** Digest of the content, the same in each content encoding; null for 204, and where `headers` has a Cache-Control. */
   readonly etagDigest: string | null
-  /** The origin of the data in the content, when the response was encoded. */
-  readonly origin: Readonly<DataOrigin>
+  readonly origin: ResponseOrigin
   /** Whether caches may store the response and send it to other clients. */
   readonly isPublic: boolean
   /** All headers of the uncompressed response. */
@@ -51,7 +63,7 @@ export class EncodedResponse {
       isForEdges = false,
       isReusable = isForEdges,
     }: UnencodedResponse,
-    origin: Readonly<DataOrigin> = noOrigin,
+    origin: ResponseOrigin = noOrigin,
     compressed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
     for (const encoding of encodings) {

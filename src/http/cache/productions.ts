@@ -1,4 +1,4 @@
-import { sharedMilliseconds, within } from '../async/within.ts'
+import { otherOrOwn } from '../async/within.ts'
 import type { EncodedResponse } from './encoded-response.ts'
 
 /** Registers a callback that runs when the client disconnects before its response. */
@@ -35,7 +35,7 @@ export class Productions {
     this.#storeWhenReady = storeWhenReady
   }
 
-  /** Returns the response of the production of this key and sender, or briefly that of another sender; else of a new one. */
+  /** Returns the response of the production of this key: of this sender, of another sender, or of a new one; see {@link otherOrOwn}. */
   join(key: string, sender: string, onDisconnect: OnDisconnect, start: StartProduction): Promise<EncodedResponse> {
     const ofKey = this.#ofKeys.get(key)
     const own = ofKey?.bySender.get(sender)
@@ -57,13 +57,18 @@ export class Productions {
     onDisconnect: OnDisconnect,
     start: StartProduction,
   ): Promise<EncodedResponse> {
-    const leave = other.waiting.join(onDisconnect)
-    const shared = await within(sharedMilliseconds, other.response)
-    if (shared !== null && shared.status !== 503) return shared
-    leave()
-    const own = this.#ofKeys.get(key)?.bySender.get(sender) ?? this.#start(key, sender, start)
-    own.waiting.join(onDisconnect)
-    return own.response
+    const leaveOther = other.waiting.join(onDisconnect)
+    let leaveOwn = (): void => undefined
+    try {
+      return await otherOrOwn(other.response.then(requireServed), () => {
+        const own = this.#ofKeys.get(key)?.bySender.get(sender) ?? this.#start(key, sender, start)
+        leaveOwn = own.waiting.join(onDisconnect)
+        return own.response
+      })
+    } finally {
+      leaveOther()
+      leaveOwn()
+    }
   }
 
   #start(key: string, sender: string, start: StartProduction): Production {
@@ -92,6 +97,12 @@ export class Productions {
     if (oldest === undefined) this.#ofKeys.delete(key)
     else if (ofKey.shared === production) ofKey.shared = oldest
   }
+}
+
+/** @throws where the response is a refusal or an error, which concerns the sender that started its production */
+function requireServed(response: EncodedResponse): EncodedResponse {
+  if (response.status < 500) return response
+  throw new Error('the production of another sender failed')
 }
 
 /** The clients that wait for one response: production is cancelled when the last of them leaves. */

@@ -5,7 +5,7 @@ import type { Exchange, Handler } from '../middleware.ts'
 import type { Produce, Respond } from '../produce.ts'
 import { outdated, refuse } from '../refuse.ts'
 import type { DataVersions } from './data-versions.ts'
-import type { EncodedResponse } from './encoded-response.ts'
+import type { EncodedResponse, NotifiedState } from './encoded-response.ts'
 import type { StartProduction } from './productions.ts'
 import type { ResponseCache } from './response-cache.ts'
 
@@ -22,24 +22,32 @@ interface CachedOptions {
  * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
  */
 export function answerThroughCache({ cache, versions, produce, respond }: CachedOptions): Handler {
-  /** Returns a produced response once its data is known to have the commits that its headers will claim. */
+  /**
+   * Returns a produced response once its data is known to have the commits that its headers will claim: those of the state at
+   * the start of the request, or of a later one where notifications were interrupted before the production.
+   */
   async function whenConfirmed(
     produced: Promise<EncodedResponse>,
-    { request, stateAtStart }: Exchange,
+    exchange: Exchange,
+    atStart: NotifiedState,
   ): Promise<EncodedResponse> {
     const response = await produced
+    const { version, notified } = response.origin
+    if (notified === null) return response
+    if (notified.interruptions > atStart.interruptions) exchange.stateAtStart = notified
     // Without a version the headers claim nothing.
-    if (stateAtStart?.version == null) return response
-    const isConfirmed = await versions.confirmHistory(response.origin.version, stateAtStart)
-    return isConfirmed ? response : refuse(request, outdated())
+    if (exchange.stateAtStart?.version == null) return response
+    const isConfirmed = await versions.confirmHistory(version, notified)
+    return isConfirmed ? response : refuse(exchange.request, outdated())
   }
 
   return (exchange) => {
-    exchange.stateAtStart = versions.currentState()
+    const atStart = versions.currentState()
+    exchange.stateAtStart = atStart
     const { sender, onDisconnect } = exchange
     const start: StartProduction = (onAllLeft) => produce(exchange, onAllLeft, respond)
     const answer = cache.isEnabled ? cache.answer(cacheKey(exchange), sender, onDisconnect, start) : start(onDisconnect)
-    return answer instanceof Promise ? whenConfirmed(answer, exchange) : answer
+    return answer instanceof Promise ? whenConfirmed(answer, exchange, atStart) : answer
   }
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
@@ -44,7 +44,7 @@ async function answerAcross(
   await reading.promise
   if (keep === 0) await empty(real)
   for (const facts of other.slice(keep)) await ingest({ database: real, source: feedOf(facts) })
-  onMoved(versions, (await real.prisma.dataHead.findFirstOrThrow()).version)
+  onMoved(versions, (await real.prisma.dataHead.findFirst())?.version ?? '')
   continued.resolve()
   return { response: await answer, lost }
 }
@@ -74,6 +74,8 @@ test.each<[string, typeof history, AcrossOptions]>([
     longer,
     { onMoved: (versions) => versions.committed({ version: '4.0a1b2c3d', newestTs: null }) },
   ],
+  ['no', [], {}],
+  ['no, with a cache', [], { cacheBytes: 1_000_000 }],
 ])('data of another history with %s numbers is not sent under a version that it lacks', async (_, other, options) => {
   const { response } = await answerAcross(other, options)
   expect(response.status).toBe(503)
@@ -105,14 +107,16 @@ test('data of a later version starts a poll for its commit', async () => {
   expect([response.status, response.headers.get('data-version')]).toEqual([200, lost])
 })
 
-test('data of a production that starts after a commit, as the request has waited for another, is not sent without that commit', async () => {
+/** A gateway whose first read waits, and a request that waits for the response of the one with that read. */
+async function joinSlowProduction() {
   const real = await emptyDatabase()
   for (const facts of history) await ingest({ database: real, source: feedOf(facts) })
+  const { version } = await real.prisma.dataHead.findFirstOrThrow()
   const versions = new DataVersions()
   const cache = createResponseCache(1_000_000)
   cache.listening(true)
   versions.listening(true)
-  versions.committed({ version: (await real.prisma.dataHead.findFirstOrThrow()).version, newestTs: null })
+  versions.committed({ version, newestTs: null })
   const [reading, continued] = [deferred(), deferred()]
   let reads = 0
   const database: Database = {
@@ -128,13 +132,30 @@ test('data of a production that starts after a commit, as the request has waited
   const gateway = gatewayOn(database, { versions, cache, trustedProxies: 1 })
   const get = (client: string) => gateway.get('/strategies', { headers: { 'x-forwarded-for': client } })
   const slow = get('192.0.2.1')
+  onTestFinished(async () => {
+    continued.resolve()
+    await slow
+  })
   await reading.promise
-  const joined = get('192.0.2.2')
+  return { cache, versions, version, get, joined: get('192.0.2.2') }
+}
+
+test('data of a production that starts after a commit, as the request has waited for another, is not sent without that commit', async () => {
+  const { cache, versions, get, joined } = await joinSlowProduction()
   // The commit is on a server that reads have left.
   cache.committed({ tags: null })
   versions.committed({ version: '4.0a1b2c3d', newestTs: null })
   expect((await joined).status).toBe(503)
   expect((await get('192.0.2.3')).status).toBe(503)
-  continued.resolve()
-  await slow
+})
+
+test('data of a production that starts after an interruption of notifications is sent with the version of after it', async () => {
+  const { cache, versions, version, joined } = await joinSlowProduction()
+  cache.listening(false)
+  versions.listening(false)
+  cache.listening(true)
+  versions.listening(true)
+  versions.committed({ version, newestTs: 100 })
+  const { status, headers } = await joined
+  expect([status, headers.get('data-version'), headers.get('data-time')]).toEqual([200, version, '100'])
 })

@@ -14,7 +14,7 @@ function listening(bytes = plenty): ResponseCache {
 
 function produced(body: string, tags: readonly string[] | null, status = 200): Promise<EncodedResponse> {
   const answer = { status, headers: { 'content-type': 'text/plain' }, body }
-  const origin = { tags: new Set(tags), version: null, isCacheable: tags !== null }
+  const origin = { tags: new Set(tags), version: null, isCacheable: tags !== null, notified: null }
   return Promise.resolve(new EncodedResponse(answer, origin))
 }
 
@@ -64,7 +64,7 @@ describe('an answer', () => {
     expect(await request(cache, 'key', 'whole')).toBe('whole')
   })
 
-  test('that another sender began, and that takes long, is not awaited', async () => {
+  test('that another sender began, and that takes longer than the own one, is not awaited', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<EncodedResponse>()
     const slow = cache.answer('key', 'b', noLeave, () => promise)
@@ -73,14 +73,32 @@ describe('an answer', () => {
     expect((await slow).bytes.toString()).toBe('of the other')
   })
 
-  test('that another sender began is shared if it is produced soon, and is no refusal for lack of capacity', async () => {
+  test('that another sender began is shared if it is produced soon, and is no refusal or error', async () => {
     const cache = listening()
     const first = cache.answer('key', 'b', noLeave, () => produced('shared', ['a']))
     const second = cache.answer('key', sender, noLeave, () => produced('own', ['a']))
     expect([(await first).bytes.toString(), (await second).bytes.toString()]).toEqual(['shared', 'shared'])
-    const refused = cache.answer('other', 'b', noLeave, () => produced('overloaded', ['a'], 503))
-    const own = await cache.answer('other', sender, noLeave, () => produced('own', ['a']))
-    expect([(await refused).status, own.bytes.toString()]).toEqual([503, 'own'])
+    for (const status of [503, 500]) {
+      const refused = cache.answer('other', 'b', noLeave, () => produced('overloaded', ['a'], status))
+      const own = await cache.answer('other', sender, noLeave, () => produced('own', null))
+      expect([(await refused).status, own.bytes.toString()]).toEqual([status, 'own'])
+    }
+  })
+
+  test('that another sender began, and that is ready before the own one, is returned, and the own one given up', async () => {
+    const cache = listening()
+    const [other, own] = [deferred<EncodedResponse>(), deferred<EncodedResponse>()]
+    let [hasBegun, givenUp] = [false, 0]
+    void cache.answer('key', 'b', noLeave, () => other.promise)
+    const answered = cache.answer('key', sender, noLeave, (onAllLeft) => {
+      hasBegun = true
+      onAllLeft(() => void givenUp++)
+      return own.promise
+    })
+    await expect.poll(() => hasBegun).toBe(true)
+    expect(givenUp).toBe(0)
+    other.resolve(await produced('of the other', ['a']))
+    expect([(await answered).bytes.toString(), givenUp]).toEqual(['of the other', 1])
   })
 
   test('begun before a change and finished after it is neither cached nor joined', async () => {

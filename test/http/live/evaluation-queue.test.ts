@@ -187,7 +187,7 @@ describe('a shared response is evaluated in the turns of a sender that follows f
     evaluate: async () => {
       order.push(name)
       await new Promise<void>((resolve) => (end = resolve))
-      const origin = { tags: new Set(['value']), version: null, isCacheable: true }
+      const origin = { tags: new Set(['value']), version: null, isCacheable: true, notified: null }
       return { response: new EncodedResponse({ status: 200, headers: {}, body: name }, origin), version: null }
     },
     frame: (body) => body,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Cancellation, Canceller, throwIfCancelled, untilCancelled } from '../../../database/cancellation.ts'
 import type { StreamedRow } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
-import { sharedMilliseconds, within } from '../../async/within.ts'
+import { otherOrOwn } from '../../async/within.ts'
 
 /** How rows are written to a stream, in its protocol. */
 export interface RowFormat {
@@ -57,32 +57,14 @@ export class RowFrames {
     const key = `${this.#numberOf(row)} ${format.name}`
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
-    const production = this.#productions.get(key)
-    if (production !== undefined && production.sender !== format.sender) {
-      return this.#sharedWithOther(production, key, row, format, closing)
-    }
-    return awaitFrame(production ?? this.#start(key, row, format), closing)
-  }
-
-  /**
-   * Returns the frame that comes first: the one of another sender may wait for the turn of that sender. Responses are shared in
-   * the same way, in `cache/productions.ts`.
-   */
-  async #sharedWithOther(
-    production: FrameProduction,
-    key: string,
-    row: StreamedRow,
-    format: RowFormat,
-    closing: Cancellation,
-  ): Promise<Buffer> {
-    const other = awaitFrame(production, closing)
-    const shared = await within(sharedMilliseconds, other)
-    if (shared !== null) return shared
-    throwIfCancelled(closing)
     const newest = this.#productions.get(key)
-    const own = newest?.sender === format.sender ? newest : this.#start(key, row, format)
-    const ofOwn = awaitFrame(own, closing)
-    return Promise.any([other, ofOwn]).catch(() => ofOwn)
+    const isOwn = newest?.sender === format.sender
+    if (newest === undefined || isOwn) return awaitFrame(newest ?? this.#start(key, row, format), closing)
+    return otherOrOwn(awaitFrame(newest, closing), () => {
+      throwIfCancelled(closing)
+      const later = this.#productions.get(key)
+      return awaitFrame(later?.sender === format.sender ? later : this.#start(key, row, format), closing)
+    })
   }
 
   #start(key: string, row: StreamedRow, { sender, frame }: RowFormat): FrameProduction {

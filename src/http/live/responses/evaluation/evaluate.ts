@@ -53,7 +53,7 @@ export function createEvaluate({ cache, versions, produce, shared }: EvaluateOpt
     )
     if (errors > 0) reported.set(key, true)
     else if (response.status < 500) reported.delete(key)
-    const { version } = response.origin
+    const version = response.origin.version === '' ? null : response.origin.version
     // The response is current at the version that this process was notified of before it was evaluated, even if it is from the cache.
     return { response, version: laterVersion(version, stateAtStart.version) }
   }
