@@ -139,6 +139,7 @@ export class LiveValue {
       frame: (body, version) => Buffer.from(`${body.toString()} at ${version ?? '?'}`),
       refusal: ({ bytes }) => ({ frame: Buffer.from(`refused ${bytes.toString()}`), isEnd: false }),
       staleFrame: Buffer.from('stale'),
+      ownStaleFrame: Buffer.from('stale'),
     }
   }
 }

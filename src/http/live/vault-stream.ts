@@ -24,13 +24,12 @@ export interface VaultStreamOptions extends StateStreamParts {
   readonly respond: Respond
 }
 
-const staleFrame = eventFrame({
-  event: 'stale',
-  data: problem(
-    'DATABASE_UNAVAILABLE',
-    'The data that was sent may be out of date. The newest snapshot is sent after the recovery.',
-  ).body,
-})
+const staleData = problem(
+  'DATABASE_UNAVAILABLE',
+  'The data that was sent may be out of date. The newest snapshot is sent after the recovery.',
+).body
+
+const staleFrame = eventFrame({ event: 'stale', data: staleData })
 
 const resetFrame = eventFrame({
   event: 'reset',
@@ -65,12 +64,12 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     if (paths === 'overloaded') return overloaded()
     const resumption = await resumptions.awaitResumption(exchange)
     // Only after the wait: the vault may exist only from the awaited version on.
-    const refusals = await Promise.all([...paths].map((path) => refusalOf(path, sender, isWanted)))
+    const refusals = await Promise.all(Array.from(paths.values(), (path) => refusalOf(path, sender, isWanted)))
     // A missing vault may be created by the late version.
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
     if (refused !== null) return withVaultParameter(refused)
-    const queries = Array.from(paths, (path) => sharedSnapshot(path, evaluatePath))
+    const queries = Array.from(paths, ([vault, path]) => sharedSnapshot(vault, path, evaluatePath))
     return createStateStream(options, exchange, { slot, resumption, queries, staleFrame, resetFrame })
   }
 
@@ -95,16 +94,12 @@ function vaultsIn(query: URLSearchParams): readonly string[] | TextResponse {
   }
 }
 
-/** Returns the paths of vaults: all spellings of an address share one. An address that is not known costs a hash. */
-function pathsOf(vaults: readonly string[]): ReadonlySet<string> {
-  return new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
+/** Returns the paths of vaults by address, of which all spellings share one. An address that is not known costs a hash. */
+function pathsOf(vaults: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(vaults.map(canonicalAddress).map((vault) => [vault, `/vault/${vault}/snapshot`]))
 }
 
-function pathOf(vault: string): string {
-  return `/vault/${vault}/snapshot`
-}
-
-function sharedSnapshot(path: string, evaluatePath: (path: string) => Promise<Evaluation>): SharedQuery {
+function sharedSnapshot(vault: string, path: string, evaluatePath: (path: string) => Promise<Evaluation>): SharedQuery {
   return {
     name: path,
     evaluate: () => evaluatePath(path),
@@ -112,6 +107,10 @@ function sharedSnapshot(path: string, evaluatePath: (path: string) => Promise<Ev
     // The vault was lost by a failover, or could not be looked up when the stream started.
     refusal: ({ bytes }) => ({ frame: eventFrame({ event: 'reset', data: bytes }), isEnd: false }),
     staleFrame,
+    ownStaleFrame: eventFrame({
+      event: 'stale',
+      data: JSON.stringify({ ...(JSON.parse(staleData) as Record<string, unknown>), vault }),
+    }),
   }
 }
 

@@ -193,6 +193,7 @@ describe('a shared response is evaluated in the turns of a sender that follows f
     frame: (body) => body,
     refusal: ({ bytes }) => ({ frame: bytes, isEnd: false }),
     staleFrame: Buffer.from('stale'),
+    ownStaleFrame: Buffer.from('stale'),
   })
 
   /** @returns closes the stream */
@@ -393,7 +394,10 @@ describe('a shared response is evaluated in the turn of any of its senders if th
         }
         const refusal = () => ({ frame: Buffer.from(''), isEnd: false })
         const staleFrame = Buffer.from('stale')
-        responses.follow({ name, evaluate, frame: (body) => body, refusal, staleFrame }, connection)
+        responses.follow(
+          { name, evaluate, frame: (body) => body, refusal, staleFrame, ownStaleFrame: staleFrame },
+          connection,
+        )
       }
     }
     follow('slow', 0, ['slow 1', 'slow 2', 'both'])

@@ -49,6 +49,7 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
     frame: (body) => eventFrame({ event: 'snapshot', id: String(number), data: body }),
     refusal: () => ({ frame: Buffer.alloc(0), isEnd: true }),
     staleFrame: Buffer.alloc(0),
+    ownStaleFrame: Buffer.alloc(0),
   }
   server = await serverOf({
     listener: (request, response) => {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import type { LiveObserver } from '../../../src/http/live/delivery/live-connections.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
@@ -213,6 +213,39 @@ test('without notifications of commits, a stream reports stale data once, and se
   await client.until('snapshot', 4)
   expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual([
     ...['snapshot', 'snapshot', 'stale', 'snapshot', 'snapshot'],
+  ])
+})
+
+test('a stream reports stale data of the vault whose snapshot fails, also where another one was sent since', async () => {
+  let failing: string | null = null
+  const failingOfOne = readingBy(database, (statement, values, signal, reader) =>
+    failing !== null && JSON.stringify(values).includes(failing)
+      ? Promise.reject(new DatabaseUnavailable('away'))
+      : reader.read(statement, values, signal),
+  )
+  const other = await liveGateway(failingOfOne)
+  onTestFinished(() => other.close())
+  const client = await openStream(other.server.origin, `/live/vaults?vault=${first},${second}`)
+  onTestFinished(client.close)
+  await client.until('snapshot', 2)
+  failing = second
+  await apply(database, [markOf(second, '7')])
+  await client.until('stale', 1)
+  await apply(database, [markOf(first, '8')])
+  await client.until('snapshot', 3)
+  failing = null
+  await client.until('snapshot', 4)
+  const received = client.events.flatMap(({ event, data }) =>
+    event === null || data === null ? [] : [{ event, data }],
+  )
+  const named = received.slice(2).map(({ event, data }) => {
+    const { vault, address } = JSON.parse(data) as { readonly vault?: string; readonly address?: string }
+    return [event, vault ?? address]
+  })
+  expect(named).toEqual([
+    ['stale', second],
+    ['snapshot', first],
+    ['snapshot', second],
   ])
 })
 

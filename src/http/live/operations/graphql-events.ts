@@ -19,10 +19,11 @@ export const resetFrame = commentFrame('reset')
 const completeFrame = eventFrame({ event: 'complete', data: '' })
 
 /** Events of a subscription to state: its newest result is one `next`, a refusal ends the stream. */
-export const stateEvents: Pick<SharedQuery, 'frame' | 'refusal' | 'staleFrame'> = {
+export const stateEvents: Omit<SharedQuery, 'name' | 'evaluate'> = {
   frame: (body, version) => eventFrame({ event: 'next', id: version, data: body }),
   refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
   staleFrame,
+  ownStaleFrame: staleFrame,
 }
 
 /**

@@ -22,8 +22,10 @@ export interface SharedQuery {
   readonly frame: (body: Buffer, version: string | null) => Buffer
   /** Formats any other response, and tells whether the stream ends with it. */
   readonly refusal: (response: EncodedResponse) => { readonly frame: Buffer; readonly isEnd: boolean }
-  /** Tells a client that its data may be out of date. */
+  /** Tells a client that all data of its stream may be out of date. */
   readonly staleFrame: Buffer
+  /** Tells a client that the data of this response may be out of date. */
+  readonly ownStaleFrame: Buffer
 }
 
 /** Returns the later one of two data versions of one history. */

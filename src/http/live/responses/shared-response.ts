@@ -8,8 +8,8 @@ import type { Evaluator } from './evaluation/evaluator.ts'
 import { TurnSenders } from './evaluation/turn-senders.ts'
 import { laterVersion, type SharedQuery, type TimedEvaluation } from './shared-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
-import { Subscriber } from './subscriber.ts'
 import type { ResponsesByTag, TaggedResponse } from './responses-by-tag.ts'
+import { Subscriber } from './subscriber.ts'
 
 /** The parts that all shared responses of a process share. */
 export interface SharedResponseParts {
@@ -71,7 +71,7 @@ export class SharedResponse implements TaggedResponse {
   }
 
   /**
-   * Adds a stream, which receives the present response at once, and each later one.
+   * Adds a stream, which receives the present response, or a notice that it may be out of date, and each later one.
    * @returns removes the stream
    */
   add(connection: LiveConnection): () => void {
@@ -80,6 +80,7 @@ export class SharedResponse implements TaggedResponse {
       else this.#sendStale(subscriber)
     })
     this.#subscribers.add(subscriber)
+    this.#sendStale(subscriber)
     if (this.isUpToDate) this.#deliver(subscriber)
     else this.#schedule()
     this.#senders.joined(connection.sender)
@@ -120,7 +121,7 @@ export class SharedResponse implements TaggedResponse {
 
   /** Tells a stream that its data may be out of date, if it may. */
   #sendStale(subscriber: Subscriber): void {
-    if (this.#isUncertain && this.#subscribers.has(subscriber)) subscriber.sendStale(this.query.staleFrame)
+    if (this.#isUncertain && this.#subscribers.has(subscriber)) subscriber.sendStale(this.query, this.#parts.versions)
   }
 
   /** Whether a stream has no event yet. */
@@ -135,8 +136,7 @@ export class SharedResponse implements TaggedResponse {
   }
 
   #keep(pushed: PushedResponse | null): void {
-    const bytes = (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0)
-    this.#parts.storedBytes.add(this.chargedSender, bytes)
+    this.#parts.storedBytes.add(this.chargedSender, (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
     this.#pushed = pushed
   }
 
@@ -187,13 +187,13 @@ export class SharedResponse implements TaggedResponse {
     return this.#isDirty ? all.filter(({ evaluationsBefore }) => evaluationsBefore < this.#evaluations) : all
   }
 
-  /** @param evaluation null if it has no result: counts as a 503 */
+  /** @param evaluation null if it has no result, which counts as a 503 */
   #fail(evaluation: TimedEvaluation | null): void {
     this.becomeUncertain()
     this.#isDirty = true
-    const isOutage = evaluation === null || evaluation.response.status === 503
-    if (isOutage) this.#pace.restAfterFailure(evaluation?.milliseconds ?? 0)
-    else this.#pace.rest(retryMilliseconds, evaluation.milliseconds)
+    const { response: { status } = { status: 503 }, milliseconds = 0 } = evaluation ?? {}
+    if (status === 503) this.#pace.restAfterFailure(milliseconds)
+    else this.#pace.rest(retryMilliseconds, milliseconds)
   }
 
   #refuse({ response, milliseconds }: TimedEvaluation, delivered: () => void): void {

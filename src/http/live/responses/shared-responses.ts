@@ -62,12 +62,11 @@ export class SharedResponses {
   /** Makes a stream follow a query until it closes. */
   follow(query: SharedQuery, connection: LiveConnection): void {
     const { sender } = connection
-    const { versions, byTag, follows } = this.#parts
+    const { byTag, follows } = this.#parts
     const response = this.#byName.get(query.name) ?? new SharedResponse(query, this.#parts, sender)
     this.#byName.set(query.name, response)
     follows.add(sender, 1)
     const remove = response.add(connection)
-    if (!versions.isListening) connection.sendStale(query.staleFrame)
     connection.onClose(() => {
       remove()
       follows.giveBack(sender, 1)

@@ -1,9 +1,13 @@
+import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Drainable, LiveConnection } from '../delivery/live-connection.ts'
+import type { SharedQuery } from './shared-query.ts'
 
 /** One of the streams that follow a response. */
 export class Subscriber implements Drainable {
   /** Revision of the response that was written last; 0 before the first. */
   written = 0
+  /** Whether the client was told that this response may be out of date, and was sent no newer one since. */
+  #hasSentStale = false
   /** Whether the newest response waits until the client has read everything. */
   isBehind = false
 
@@ -29,6 +33,7 @@ export class Subscriber implements Drainable {
       return false
     }
     this.written = revision
+    this.#hasSentStale = false
     connection.hasSentStale = false
     connection.write(frame)
     return true
@@ -40,10 +45,17 @@ export class Subscriber implements Drainable {
     this.connection.end(frame)
   }
 
-  /** Tells the client that its data may be out of date, or calls `onDrained` when it has read everything. */
-  sendStale(frame: Buffer): void {
+  /**
+   * Tells the client once that the response may be out of date, or all responses of its stream, or calls `onDrained` when it
+   * has read everything.
+   */
+  sendStale({ staleFrame, ownStaleFrame }: SharedQuery, { isListening }: Pick<DataVersions, 'isListening'>): void {
     const { connection } = this
-    if (connection.isFull) connection.whenDrained(this)
-    else connection.sendStale(frame)
+    if (this.#hasSentStale || connection.hasSentStale) return
+    if (connection.isFull) return connection.whenDrained(this)
+    // Without notifications of commits, all responses may be out of date.
+    if (!isListening) return connection.sendStale(staleFrame)
+    this.#hasSentStale = true
+    connection.write(ownStaleFrame)
   }
 }
