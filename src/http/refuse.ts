@@ -28,10 +28,10 @@ export function deadlineExceeded(seconds: number): TextResponse {
   )
 }
 
-/** Returns the problem of a response whose data lacks commits that this process was notified of before it was produced. */
+/** Returns the problem of a response whose data is not of the history that this process was notified of, or lacks commits of it. */
 export function outdated(): TextResponse {
   return retryLater(
     'DATA_NOT_THERE_YET',
-    'The database has moved to a server that lacks the newest commits. Try again.',
+    'The data that was read and the commits that were notified may be of two servers, as during a failover. Try again.',
   )
 }

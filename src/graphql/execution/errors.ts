@@ -134,13 +134,13 @@ function clipped(error: GraphQLError): GraphQLError {
   return new GraphQLError(clip(message), { nodes: nodes ?? null, path: path ?? null, extensions })
 }
 
-/** Returns the error of an unknown operation name, with the messages of graphql-js. */
+/** Returns the error of an unknown operation name, with the messages of graphql-js and the code of Yoga. */
 export function unknownOperation(name: string | null | undefined): GraphQLError {
-  return new GraphQLError(
+  const message =
     name == null
       ? 'Must provide operation name if query contains multiple operations.'
-      : `Unknown operation named "${name}".`,
-  )
+      : `Unknown operation named "${name}".`
+  return new GraphQLError(message, { extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } })
 }
 
 /** Returns the error of a mutation, of which there are none. */
