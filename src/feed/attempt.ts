@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts'
 import { isConflict } from '../database/errors.ts'
 import type { Batch } from './batch.ts'
 import type { ExpectedState } from './position/expected-state.ts'
-import type { HandledPart, NewestTimes } from './position/handled-lines.ts'
+import type { HandledPrefix, NewestTimes } from './position/handled-lines.ts'
 import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import { type AppliedBatch, applyBatch } from './projector/projector.ts'
 import type { Line } from './reading/lines.ts'
@@ -22,9 +22,9 @@ export interface AttemptOptions {
   readonly committed: readonly (LineOutcome | undefined)[]
   /** Clock in Unix seconds, read at each attempt; undefined where the times of facts are not compared with one. */
   readonly nowSeconds: (() => number) | undefined
-  /** The part of the source that earlier runs have handled; undefined where none is known. */
-  readonly handledPart: HandledPart | undefined
-  /** Times of the newest known facts of vaults in the part, before the batch. */
+  /** The prefix of the source that earlier runs have handled; undefined where none is known. */
+  readonly handledPrefix: HandledPrefix | undefined
+  /** Times of the newest known facts of vaults in the prefix, before the batch. */
   readonly newestRead: NewestTimes
 }
 

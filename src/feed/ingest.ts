@@ -56,7 +56,7 @@ export interface IngestOptions {
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const { database, source, nowSeconds } = options
   let run = newRun(source)
-  const line = (): number => knownPosition(run.expected, run.source.handledPart)?.line ?? run.source.start.line
+  const line = (): number => knownPosition(run.expected, run.source.handledPrefix)?.line ?? run.source.start.line
   const check = (): Promise<void> => requireApplied(database, run)
   const recorder = nowSeconds && createReadUntilRecorder({ database, feed: source.name, line, nowSeconds, check })
   const stopChecks = checkHourly(check)
@@ -119,9 +119,9 @@ async function readAndApply(options: IngestOptions, run: Run): Promise<void> {
 }
 
 /** Returns whether lines are compared with those that earlier runs have handled of their vaults, also beyond a round. */
-function isHandled({ source: { handledPart } }: Run, [first]: readonly Line[]): boolean {
-  if (handledPart === undefined || handledPart.isWhole || first === undefined) return false
-  return first.endByte <= handledPart.bytes
+function isHandled({ source: { handledPrefix } }: Run, [first]: readonly Line[]): boolean {
+  if (handledPrefix === undefined || handledPrefix.isWhole || first === undefined) return false
+  return first.endByte <= handledPrefix.bytes
 }
 
 /**
@@ -195,7 +195,7 @@ async function applyParsed(
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedUpTo, newestRead } = run
-  const ofRun = { feed: source.name, handledPart: source.handledPart, expected, countedUpTo, newestRead, committed }
+  const ofRun = { feed: source.name, handledPrefix: source.handledPrefix, expected, countedUpTo, newestRead, committed }
   const attempt = createAttempt({ ...ofRun, database, rejects, nowSeconds: clockOf(source, options.nowSeconds) }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return null

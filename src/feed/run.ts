@@ -43,7 +43,7 @@ export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints'
 
 /** Records the known facts of a batch, while the lines are read that earlier runs have handled. */
 export function recordNewest(run: Run, batch: readonly ParsedLine[], outcomes: readonly LineOutcome[]): void {
-  const end = run.source.handledPart?.bytes ?? 0
+  const end = run.source.handledPrefix?.bytes ?? 0
   for (const [at, { status }] of outcomes.entries()) {
     const line = batch[at]
     if (line === undefined || !('fact' in line) || !('vault' in line.fact)) continue
@@ -77,8 +77,8 @@ export async function reopened(
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
   // The stored position proves the lines before it only where this run has not tried set-aside lines again there.
-  const isOfHandledPart = stored !== null && stored.byte <= (source.handledPart?.bytes ?? 0)
-  const isUnproved = isOfHandledPart || isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
+  const isInHandledPrefix = stored !== null && stored.byte <= (source.handledPrefix?.bytes ?? 0)
+  const isUnproved = isInHandledPrefix || isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
   // Another run may have moved it past the lines of this one.
   const mayLack = stored !== null && (isUnproved || stored.line > lastLine)
   // A run that knows no facts yet has none to lose.

@@ -78,7 +78,7 @@ class Round {
     const last = this.lines.at(-1) as Line
     const position = positionAfter(source, last)
     const { stored } = await lockVerifiedPosition(transaction, source.name, expected, [position])
-    const end = handledEnd(source.handledPart, stored, expected.lastPosition, [position])
+    const end = handledEnd(source.handledPrefix, stored, expected.lastPosition, [position])
     const head = await readLogHead(transaction)
     const applied = await this.#applyParts(head?.version ?? null)
     const version = await newestVersion(transaction, head?.seq ?? 0, applied)

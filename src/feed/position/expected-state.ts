@@ -32,13 +32,13 @@ export function isUncovered(expected: ExpectedState | undefined): boolean {
 /**
  * Returns the position in the database, as a run knows it. Where it has applied facts that no position covers, that is the one from
  * when its source was opened.
- * @param handledPart of the source
+ * @param handledPrefix of the source
  */
 export function knownPosition(
   expected: ExpectedState,
-  handledPart: { readonly storedBefore: FeedPosition | null } | undefined,
+  handledPrefix: { readonly storedBefore: FeedPosition | null } | undefined,
 ): FeedPosition | null | undefined {
-  return isUncovered(expected) ? handledPart?.storedBefore : expected.lastPosition
+  return isUncovered(expected) ? handledPrefix?.storedBefore : expected.lastPosition
 }
 
 /**

@@ -4,9 +4,9 @@ import type { Fact } from '../fact/fact.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
 import { CommitsLost } from './expected-state.ts'
 
-/** The part of a source that earlier runs of the feed have handled: a fact there that is not known was set aside. */
-export interface HandledPart {
-  /** End of the part in bytes of the decompressed feed; 0 where nothing is known to have been handled. */
+/** The first lines of a source, which earlier runs of the feed have handled: a fact there that is not known was set aside. */
+export interface HandledPrefix {
+  /** End of the prefix in bytes of the decompressed feed; 0 where nothing is known to have been handled. */
   readonly bytes: number
   /** Position of the feed in the database when the source was opened; null where nothing was applied. */
   readonly storedBefore: FeedPosition | null
@@ -16,30 +16,30 @@ export interface HandledPart {
   readonly opened: ReadonlySet<string>
 }
 
-/** Returns the part of a source of which nothing is known to have been handled. */
-export function noHandledPart(stored: FeedPosition | null): HandledPart {
+/** Returns the prefix of a source of which nothing is known to have been handled. */
+export function noHandledPrefix(stored: FeedPosition | null): HandledPrefix {
   return { bytes: 0, storedBefore: stored, isWhole: false, opened: new Set() }
 }
 
 /**
  * Returns the end of the lines of a batch that are handled by the state of the database, in bytes of the decompressed feed.
- * @param part as it was when the source was opened; undefined for a source that can't be compared with a position
+ * @param prefix as it was when the source was opened; undefined for a source that can't be compared with a position
  * @param stored position of the feed, locked: another process may have moved it since, maybe in another file, and a failover may
  *   have reset it
  * @param lastPosition the last position that the run saw
  * @param positions the positions after the lines of the batch
  * @returns 0 where that is not known
- * @throws {CommitsLost} when the position is before the end of the part: some of its lines count as handled no more, and the source
- *   must be compared with the position again. Never where no lines followed the part
+ * @throws {CommitsLost} when the position is before the end of the prefix: some of its lines count as handled no more, and the source
+ *   must be compared with the position again. Never where no lines followed the prefix
  */
 export function handledEnd(
-  part: HandledPart | undefined,
+  prefix: HandledPrefix | undefined,
   stored: LockedPosition | null,
   lastPosition: FeedPosition | null | undefined,
   positions: readonly FeedPosition[],
 ): number {
-  if (part === undefined) return 0
-  const { bytes, storedBefore } = part
+  if (prefix === undefined) return 0
+  const { bytes, storedBefore } = prefix
   if (stored !== null) {
     if (isSamePosition(storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return bytes
     if (positions.some((one) => one.byte === stored.byte && isSamePosition(one, stored))) return stored.byte
@@ -48,7 +48,7 @@ export function handledEnd(
     if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return stored.byte
   }
   // If all lines are tried again anyway, a lower position needs no new start: `lockVerifiedPosition` finds lost commits.
-  if (!part.isWhole && (stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
+  if (!prefix.isWhole && (stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
   return 0
 }
 

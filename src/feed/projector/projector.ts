@@ -6,7 +6,7 @@ import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import type { Fact } from '../fact/fact.ts'
 import { type ExpectedState, isUncovered, movesPosition } from '../position/expected-state.ts'
-import { HandledLines, handledEnd, type HandledPart, type NewestTimes } from '../position/handled-lines.ts'
+import { HandledLines, handledEnd, type HandledPrefix, type NewestTimes } from '../position/handled-lines.ts'
 import { lockVerifiedPosition } from '../position/verified-position.ts'
 import { loadBatchState } from './batch-state.ts'
 import type { ParsedLine, LineOutcome } from './line-outcome.ts'
@@ -25,9 +25,9 @@ export interface BatchOptions {
   readonly beforeCommit?: (outcomes: readonly LineOutcome[]) => Promise<void>
   /** The state that the database must still contain; without it nothing is verified. */
   readonly expected?: ExpectedState
-  /** The part of the source that earlier runs have handled; without it no line is compared with the position. */
-  readonly handledPart?: HandledPart | undefined
-  /** Times of the newest known facts of vaults in the part, before the batch. */
+  /** The prefix of the source that earlier runs have handled; without it no line is compared with the position. */
+  readonly handledPrefix?: HandledPrefix | undefined
+  /** Times of the newest known facts of vaults in the prefix, before the batch. */
   readonly newestRead?: NewestTimes
 }
 
@@ -67,16 +67,16 @@ async function applyInTransaction(
   transaction: Transaction,
   feed: string,
   batch: readonly ParsedLine[],
-  { skipBad, nowSeconds, beforeCommit, expected, handledPart, newestRead = new Map() }: BatchOptions,
+  { skipBad, nowSeconds, beforeCommit, expected, handledPrefix, newestRead = new Map() }: BatchOptions,
 ): Promise<UncommittedBatch> {
   const positions = batch.map((line) => line.position)
   const [{ stored }, { state, figures }] = await Promise.all([
     lockVerifiedPosition(transaction, feed, expected, positions),
     loadBatchState(transaction, factsOf(batch)),
   ])
-  const end = handledEnd(handledPart, stored, expected?.lastPosition, positions)
-  const opened = handledPart?.opened ?? new Set()
-  const areAllTried = end === 0 || (handledPart?.isWhole === true && end === handledPart.bytes)
+  const end = handledEnd(handledPrefix, stored, expected?.lastPosition, positions)
+  const opened = handledPrefix?.opened ?? new Set()
+  const areAllTried = end === 0 || (handledPrefix?.isWhole === true && end === handledPrefix.bytes)
   const handledLines = areAllTried ? null : new HandledLines(end, newestRead, opened, factsOf(batch))
   const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)

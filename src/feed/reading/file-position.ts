@@ -3,7 +3,7 @@ import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
 import { maxLineBytes } from '../fact/parse.ts'
-import { type HandledPart, noHandledPart } from '../position/handled-lines.ts'
+import { type HandledPrefix, noHandledPrefix } from '../position/handled-lines.ts'
 import { isBlank, type LineStart } from './lines.ts'
 import { contentsOf, isGzipFile, readBytes } from './open-file.ts'
 import { readOpenedVaults } from './opened-vaults.ts'
@@ -14,33 +14,33 @@ export interface FileStart {
   readonly start: LineStart
   readonly startsAfter?: FeedPosition
   /** Digest of everything before the start. */
-  readonly prefix: PrefixDigest
+  readonly digest: PrefixDigest
   /** Whether the file holds everything that was applied, as it was then. */
   readonly holdsApplied: boolean
   /** Absent where it was not compared with the position of the feed. */
-  readonly handledPart?: HandledPart
+  readonly handledPrefix?: HandledPrefix
 }
 
 /** Returns the start of a file that is read from its beginning. */
 export function atBeginning(): FileStart {
-  return { start: { line: 0, byte: 0 }, prefix: new PrefixDigest(), holdsApplied: false }
+  return { start: { line: 0, byte: 0 }, digest: new PrefixDigest(), holdsApplied: false }
 }
 
 /** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
 export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
-  return { ...atBeginning(), holdsApplied: true, handledPart: await handledPartUpTo(handle, stored.byte, stored) }
+  return { ...atBeginning(), holdsApplied: true, handledPrefix: await handledPrefixUpTo(handle, stored.byte, stored) }
 }
 
 /**
- * Returns the part of a file that has been handled.
- * @param bytes end of the part in bytes of the decompressed feed
+ * Returns the prefix of a file that has been handled.
+ * @param bytes end of the prefix in bytes of the decompressed feed
  * @param stored position of the feed in the database
  */
-export async function handledPartUpTo(
+export async function handledPrefixUpTo(
   handle: FileHandle,
   bytes: number,
   stored: FeedPosition | null,
-): Promise<HandledPart> {
+): Promise<HandledPrefix> {
   return { bytes, storedBefore: stored, isWhole: false, opened: await readOpenedVaults(handle, bytes) }
 }
 
@@ -77,17 +77,17 @@ export async function endsAt(handle: FileHandle, position: FeedPosition, signal?
 }
 
 /**
- * Returns the part of a file that has been handled: each of its lines is known or was set aside. It is empty where the file has changed
+ * Returns the prefix of a file that has been handled: each of its lines is known or was set aside. It is empty where the file has changed
  * before the position, and where its digest is that of an older version, which proves its last line only.
  * @param stored position of the feed in the database
  */
-export async function handledPartOf(handle: FileHandle, stored: FeedPosition | null): Promise<HandledPart> {
-  if (stored === null || isLastLineOnly(stored.fingerprint)) return noHandledPart(stored)
+export async function handledPrefixOf(handle: FileHandle, stored: FeedPosition | null): Promise<HandledPrefix> {
+  if (stored === null || isLastLineOnly(stored.fingerprint)) return noHandledPrefix(stored)
   const handled = await readApplied(handle, stored, undefined)
-  if (handled === null) return noHandledPart(stored)
+  if (handled === null) return noHandledPrefix(stored)
   const hasUnhandledLines = handled.hasMore && (await hasLinesAfter(handle, stored.byte))
-  if (!hasUnhandledLines) return { ...noHandledPart(stored), bytes: stored.byte, isWhole: true }
-  return handledPartUpTo(handle, stored.byte, stored)
+  if (!hasUnhandledLines) return { ...noHandledPrefix(stored), bytes: stored.byte, isWhole: true }
+  return handledPrefixUpTo(handle, stored.byte, stored)
 }
 
 /** Tells whether a file, uncompressed or gzipped, has anything but blank lines after an offset. */
@@ -109,11 +109,11 @@ async function hasLinesAfter(handle: FileHandle, byte: number): Promise<boolean>
 
 /** Tells whether a file begins as the one that was applied to a position, so that it may be the same, changed in place. */
 export async function beginsLike(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
-  const prefix = new PrefixDigest()
+  const digest = new PrefixDigest()
   try {
     for await (const chunk of contentsOf(handle)) {
-      prefix.update(chunk.subarray(0, byte - prefix.bytes))
-      if (prefix.hasHead(byte)) return prefix.mayBe(fingerprint, byte)
+      digest.update(chunk.subarray(0, byte - digest.bytes))
+      if (digest.hasHead(byte)) return digest.mayBe(fingerprint, byte)
     }
   } catch (error) {
     if (!(error instanceof UnreadableFeed)) throw error
@@ -132,19 +132,20 @@ export async function startOf(
   signal?: AbortSignal,
 ): Promise<FileStart> {
   const before = stored === null ? null : await readApplied(handle, stored, signal)
-  const handledPart = noHandledPart(stored)
-  if (stored === null || before === null) return { ...atBeginning(), handledPart }
+  const handledPrefix = noHandledPrefix(stored)
+  if (stored === null || before === null) return { ...atBeginning(), handledPrefix }
   // A last line without newline may have been incomplete: it is read again, with the others. A gzipped file cannot grow.
   const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
   if (!isWhole) return atBeginningAgain(handle, stored)
-  return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true, handledPart }
+  return { start: stored, startsAfter: stored, digest: before.digest, holdsApplied: true, handledPrefix }
 }
 
 /** Where a file that holds the stored position is read from after commits were lost. */
 export type ReopenFrom = 'stored position' | 'beginning'
 
-interface AppliedPart {
-  readonly prefix: PrefixDigest
+/** The prefix of a file that was applied. */
+interface AppliedPrefix {
+  readonly digest: PrefixDigest
   readonly endsWithNewline: boolean
   /** Whether anything comes after it. */
   readonly hasMore: boolean
@@ -155,8 +156,8 @@ async function readApplied(
   handle: FileHandle,
   { byte, fingerprint }: FeedPosition,
   signal: AbortSignal | undefined,
-): Promise<AppliedPart | null> {
-  const prefix = new PrefixDigest()
+): Promise<AppliedPrefix | null> {
+  const digest = new PrefixDigest()
   const isTooShort = !(await isGzipFile(handle)) && (await handle.stat()).size < byte
   if (isTooShort) return null
   const isOfOlderVersion = isLastLineOnly(fingerprint)
@@ -164,12 +165,12 @@ async function readApplied(
   let hasMore = false
   try {
     for await (const chunk of contentsOf(handle)) {
-      const part = chunk.subarray(0, byte - prefix.bytes)
-      hasMore = part.length < chunk.length
-      if (prefix.bytes === byte) break
-      prefix.update(part)
-      last = isOfOlderVersion ? Buffer.concat([last, part]).subarray(-maxLineBytes - 2) : part
-      if (signal?.aborted === true || !prefix.mayBe(fingerprint, byte)) return null
+      const piece = chunk.subarray(0, byte - digest.bytes)
+      hasMore = piece.length < chunk.length
+      if (digest.bytes === byte) break
+      digest.update(piece)
+      last = isOfOlderVersion ? Buffer.concat([last, piece]).subarray(-maxLineBytes - 2) : piece
+      if (signal?.aborted === true || !digest.mayBe(fingerprint, byte)) return null
       if (hasMore) break
     }
   } catch (error) {
@@ -177,9 +178,9 @@ async function readApplied(
     // What cannot be unpacked comes after it.
     hasMore = true
   }
-  const found = isOfOlderVersion ? lastLineDigest(last) : prefix.fingerprint()
-  return prefix.bytes === byte && found === fingerprint
-    ? { prefix, endsWithNewline: last.at(-1) === 0x0a, hasMore }
+  const found = isOfOlderVersion ? lastLineDigest(last) : digest.fingerprint()
+  return digest.bytes === byte && found === fingerprint
+    ? { digest, endsWithNewline: last.at(-1) === 0x0a, hasMore }
     : null
 }
 

@@ -115,9 +115,9 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
   const growing = growingFile({
     ...file,
     reader,
-    changes: isGzip ? null : inPlaceChanges(handle, from.prefix, signal),
+    changes: isGzip ? null : inPlaceChanges(handle, from.digest, signal),
     atEnd: (end) => listener(end),
-    openMissed: (successor, sinceNs) => openMissed({ ...file, prefix: from.prefix, successor, sinceNs }),
+    openMissed: (successor, sinceNs) => openMissed({ ...file, digest: from.digest, successor, sinceNs }),
     hasLateLines: () => hasLateLines(earlier, detours),
     mayGoBack: (isLast) => (isLast ? detours.mayBeginLast(handle) : detours.mayBegin()),
   })
@@ -138,7 +138,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       if (ending === 'late lines' && earlier !== null) {
         watcher?.onLateLines()
-        detours.begin(handle, from.prefix, { beganAfter, earlier })
+        detours.begin(handle, from.digest, { beganAfter, earlier })
         const back = { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
         const start = await startOf(earlier.handle, beganAfter ?? null, signal)
         return { ...(await followed(back, start)), isReadAgain: true }
@@ -149,8 +149,8 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       if (earlier && detours.hadAny(handle)) await file.lateFiles.add(earlier)
       if (earlier && !successors.includes(earlier.handle)) await earlier.handle.close()
       file.finished.add(await fileVersion(handle))
-      const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes
-      const left = { handle, beganAfter, bytesRead, end: from.prefix.end() }
+      const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.digest.bytes
+      const left = { handle, beganAfter, bytesRead, end: from.digest.end() }
       const begins = await startOf(successor, position, signal)
       // A longer copy of the file begins where that began.
       const opened = { handle: successor, earlier: left, ...(!begins.holdsApplied && { beganAfter: position }) }

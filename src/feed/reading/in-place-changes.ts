@@ -2,8 +2,8 @@ import type { FileHandle } from 'node:fs/promises'
 import { readBytes } from './open-file.ts'
 import { PrefixDigest } from './prefix-digest.ts'
 
-/** The file is read again at most this part of the time, however often it is touched. */
-const maxPart = 1 / 20
+/** The file is read again at most this share of the time, however often it is touched. */
+const maxShare = 1 / 20
 
 /** Detects changes in place of what was read of a file. */
 export interface InPlaceChanges {
@@ -17,10 +17,10 @@ export interface InPlaceChanges {
 
 /**
  * Watches an uncompressed file for changes in place.
- * @param prefix digest of what was read
+ * @param digest of what was read
  * @param signal ends reading
  */
-export function inPlaceChanges(handle: FileHandle, prefix: PrefixDigest, signal: AbortSignal): InPlaceChanges {
+export function inPlaceChanges(handle: FileHandle, digest: PrefixDigest, signal: AbortSignal): InPlaceChanges {
   let seen: { readonly modifiedAt: bigint; readonly bytes: number } | null = null
   let isSuspected = false
   let nextMilliseconds = 0
@@ -28,13 +28,13 @@ export function inPlaceChanges(handle: FileHandle, prefix: PrefixDigest, signal:
     async wereFound(isLast) {
       const { mtimeNs: modifiedAt } = await handle.stat({ bigint: true })
       // What was appended explains a new time; a change beside it is found when the file is left, or opened again.
-      if (seen !== null && seen.bytes === prefix.bytes && seen.modifiedAt !== modifiedAt) isSuspected = true
-      seen = { modifiedAt, bytes: prefix.bytes }
+      if (seen !== null && seen.bytes === digest.bytes && seen.modifiedAt !== modifiedAt) isSuspected = true
+      seen = { modifiedAt, bytes: digest.bytes }
       if (!isLast && (!isSuspected || performance.now() < nextMilliseconds)) return false
       const begun = performance.now()
-      const isChanged = !(await beginsWith(handle, prefix, signal))
+      const isChanged = !(await beginsWith(handle, digest, signal))
       const ended = performance.now()
-      nextMilliseconds = ended + (ended - begun) / maxPart
+      nextMilliseconds = ended + (ended - begun) / maxShare
       isSuspected = false
       return isChanged && !signal.aborted
     },

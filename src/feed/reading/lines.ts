@@ -49,7 +49,7 @@ export interface LineStart {
 
 /** Rules for a last line without newline. */
 export interface LastLineRules {
-  /** Tells, when the chunks have ended, whether it is only a part of a line, and none to apply. */
+  /** Tells, when the chunks have ended, whether it is only the beginning of a line, and none to apply. */
   readonly isCut?: () => boolean
   /** Tells, after each chunk, whether no bytes can follow, so that it is a line already. */
   readonly isWhole?: () => boolean
@@ -57,16 +57,16 @@ export interface LastLineRules {
 
 /**
  * Splits a stream of bytes into lines. Yields the lines that each chunk completes; blank lines are omitted.
- * @param prefix digest of everything before the start, which is extended by each chunk
+ * @param digest of everything before the start, which is extended by each chunk
  * @param lastLine rules for a last line without newline; without them it is a line when the chunks have ended
  */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
   start: LineStart,
-  prefix = new PrefixDigest(),
+  digest = new PrefixDigest(),
   lastLine: LastLineRules = {},
 ): AsyncGenerator<Line[]> {
-  const splitter = new LineSplitter(start, prefix)
+  const splitter = new LineSplitter(start, digest)
   for await (const chunk of chunks) {
     const lines = splitter.push(chunk)
     if (lastLine.isWhole?.() === true) lines.push(...splitter.end())
@@ -105,13 +105,13 @@ class FactLine implements Line {
 class LineSplitter {
   #line: number
   #byte: number
-  #parts: Buffer[] = []
-  #partBytes = 0
+  #pieces: Buffer[] = []
+  #pieceBytes = 0
   #length = 0
 
   constructor(
     start: LineStart,
-    readonly prefix: PrefixDigest,
+    readonly digest: PrefixDigest,
   ) {
     this.#line = start.line
     this.#byte = start.byte
@@ -121,8 +121,8 @@ class LineSplitter {
     const lines: Line[] = []
     let from = 0
     const first = chunk.indexOf(newline)
-    const read: ReadChunk = { bytes: chunk, from: this.#byte, before: first === -1 ? this.prefix : this.prefix.copy() }
-    this.prefix.update(chunk)
+    const read: ReadChunk = { bytes: chunk, from: this.#byte, before: first === -1 ? this.digest : this.digest.copy() }
+    this.digest.update(chunk)
     for (let to = first; to !== -1; to = chunk.indexOf(newline, from)) {
       this.#buffer(chunk.subarray(from, to))
       this.#byte++
@@ -136,27 +136,27 @@ class LineSplitter {
   /** Returns the last line where it has no newline. */
   end(): Line[] {
     const lines: Line[] = []
-    const read = { bytes: Buffer.alloc(0), from: this.#byte, before: this.prefix }
+    const read = { bytes: Buffer.alloc(0), from: this.#byte, before: this.digest }
     if (this.#length > 0) this.#cut(lines, read)
     return lines
   }
 
-  #buffer(part: Buffer): void {
-    this.#byte += part.length
-    this.#length += part.length
-    const kept = part.subarray(0, maxKeptBytes - this.#partBytes)
+  #buffer(piece: Buffer): void {
+    this.#byte += piece.length
+    this.#length += piece.length
+    const kept = piece.subarray(0, maxKeptBytes - this.#pieceBytes)
     if (kept.length === 0) return
-    this.#parts.push(kept)
-    this.#partBytes += kept.length
+    this.#pieces.push(kept)
+    this.#pieceBytes += kept.length
   }
 
   #cut(lines: Line[], chunk: ReadChunk): void {
-    const bytes = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
+    const bytes = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces)
     this.#line++
     if (bytes.length < this.#length || !isBlankLine(bytes))
       lines.push({ number: this.#line, endByte: this.#byte, bytes, length: this.#length, chunk })
-    this.#parts = []
-    this.#partBytes = 0
+    this.#pieces = []
+    this.#pieceBytes = 0
     this.#length = 0
   }
 }

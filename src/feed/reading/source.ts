@@ -5,9 +5,9 @@ import type { FeedPosition, LockedPosition } from '../../database/write/feed.ts'
 import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
-import type { HandledPart } from '../position/handled-lines.ts'
+import type { HandledPrefix } from '../position/handled-lines.ts'
 import { listsUntilPause } from './lists-until-pause.ts'
-import { atBeginning, type FileStart, handledPartOf, type ReopenFrom, startOf } from './file-position.ts'
+import { atBeginning, type FileStart, handledPrefixOf, type ReopenFrom, startOf } from './file-position.ts'
 import { type LastLineRules, type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
@@ -25,7 +25,7 @@ export interface ByteSource extends SourceBase, FileMembers, LastLineRules, With
   readonly chunks: AsyncIterable<Buffer>
   readonly progress: Progress
   /** Digest of everything before the next chunk. */
-  readonly prefix: PrefixDigest
+  readonly digest: PrefixDigest
 }
 
 /** Facts of a producer in this process, which need no serialisation. Each counts as a line. */
@@ -58,8 +58,8 @@ interface SourceBase {
 interface FileMembers {
   /** Whether it holds everything that was applied, as it was then. */
   readonly holdsApplied?: boolean
-  /** The part that earlier runs have handled; absent where it was not compared with the position of the feed. */
-  readonly handledPart?: HandledPart
+  /** The prefix that earlier runs have handled; absent where it was not compared with the position of the feed. */
+  readonly handledPrefix?: HandledPrefix
   /** Returns the name for messages about its lines: that of a followed file, which may have been renamed. */
   readName?(): Promise<string>
   /** Whether it is the file that was read before, which was changed in place. */
@@ -98,7 +98,7 @@ interface ProducerMembers {
 export function readSource(source: Source): AsyncIterable<Line[]> {
   return 'facts' in source
     ? numberFacts(source.facts, source.start)
-    : readLines(source.chunks, source.start, source.prefix, source)
+    : readLines(source.chunks, source.start, source.digest, source)
 }
 
 /**
@@ -109,12 +109,12 @@ export function readSource(source: Source): AsyncIterable<Line[]> {
 export async function fileSource(file: string, stored: FeedPosition | null = null): Promise<ByteSource> {
   const name = path.resolve(file)
   const handle = await openFeed(name)
-  return wholeFile(name, handle, { ...atBeginning(), handledPart: await handledPartOf(handle, stored) }, null)
+  return wholeFile(name, handle, { ...atBeginning(), handledPrefix: await handledPrefixOf(handle, stored) }, null)
 }
 
 /**
  * Returns the start of an open file for a database that lacks facts that were applied: the stored position in an uncompressed file,
- * unless the part before has changed or it is to be read from its beginning.
+ * unless the prefix before it has changed or it is to be read from its beginning.
  */
 async function reopenedStart(
   handle: FileHandle,
@@ -124,7 +124,7 @@ async function reopenedStart(
   const isGzip = await isGzipFile(handle)
   const from = isGzip ? { ...atBeginning(), holdsApplied: stored !== null } : await startOf(handle, stored)
   if (from.start.byte > 0 && readFrom === 'stored position') return from
-  return { ...atBeginning(), holdsApplied: from.holdsApplied, handledPart: await handledPartOf(handle, stored) }
+  return { ...atBeginning(), holdsApplied: from.holdsApplied, handledPrefix: await handledPrefixOf(handle, stored) }
 }
 
 /** Returns a source for an open file, which it closes. */

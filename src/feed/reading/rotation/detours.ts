@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
-import { containsPosition, type FileStart, handledPartUpTo } from '../file-position.ts'
+import { containsPosition, type FileStart, handledPrefixUpTo } from '../file-position.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
 
 /** The file that another one replaced, kept open because a failover may lose facts of it, or more may come to it. */
@@ -21,8 +21,8 @@ interface BeforeDetours {
   readonly earlier: EarlierFile
 }
 
-/** Detours take at most this part of the time, however often lines come late. */
-const maxPart = 1 / 20
+/** Detours take at most this share of the time, however often lines come late. */
+const maxShare = 1 / 20
 
 /**
  * Limits how often a file is left for the one before it, to which a producer goes on writing: each time both are read
@@ -55,23 +55,23 @@ export class Detours {
 
   /**
    * Begins a detour.
-   * @param prefix digest of everything that was read of the file
+   * @param digest of everything that was read of the file
    * @param before state to return to where the late lines are lost; that of the first detour counts
    */
-  begin(file: FileHandle, prefix: PrefixDigest, before: BeforeDetours): void {
+  begin(file: FileHandle, digest: PrefixDigest, before: BeforeDetours): void {
     this.#begunMilliseconds = performance.now()
-    this.#handled.set(file, prefix.end())
+    this.#handled.set(file, digest.end())
     if (!this.#before.has(file)) this.#before.set(file, before)
   }
 
   /**
-   * Returns the start of a file, with the part that was read before it was left for a detour, if it was, and has not changed since.
+   * Returns the start of a file, with the prefix that was read before it was left for a detour, if it was, and has not changed since.
    * @param stored position of the feed in the database
    */
   async afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): Promise<FileStart> {
     const left = this.#handled.get(file) ?? null
     if (left === null || start.start.byte > 0 || !(await containsPosition(file, left))) return start
-    return { ...start, handledPart: await handledPartUpTo(file, left.byte, stored) }
+    return { ...start, handledPrefix: await handledPrefixUpTo(file, left.byte, stored) }
   }
 
   /**
@@ -96,7 +96,7 @@ export class Detours {
   end(): void {
     if (this.#begunMilliseconds === null) return
     const now = performance.now()
-    this.#nextMilliseconds = now + (now - this.#begunMilliseconds) / maxPart
+    this.#nextMilliseconds = now + (now - this.#begunMilliseconds) / maxShare
     this.#begunMilliseconds = null
   }
 }

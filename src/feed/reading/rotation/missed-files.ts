@@ -12,7 +12,7 @@ interface MissedFilesOptions {
   /** The file that is read. */
   readonly handle: FileHandle
   /** Digest of everything that was read of it. */
-  readonly prefix: PrefixDigest
+  readonly digest: PrefixDigest
   /** Time of its last change when it was seen at the path last, in nanoseconds. */
   readonly sinceNs: bigint
   readonly successor: FileHandle
@@ -28,8 +28,8 @@ interface MissedFilesOptions {
  * @returns open files, the oldest first, which the caller must close
  */
 export async function openMissed(options: MissedFilesOptions): Promise<readonly FileHandle[]> {
-  const { name, handle, prefix, sinceNs, successor, finished, signal, watcher } = options
-  const end = prefix.end()
+  const { name, handle, digest, sinceNs, successor, finished, signal, watcher } = options
+  const end = digest.end()
   const wasRead = async (one: FileHandle): Promise<boolean> =>
     (await isSameFile(one, handle)) ||
     finished.has(await fileVersion(one)) ||
