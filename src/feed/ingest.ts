@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, parseBatch } from './batch.ts'
-import { beginningOf, countOutcomes, moveTo, newRun, recordNewest, reopened, type Run, type Summary } from './run.ts'
+import { beginningOf, countOutcomes, moveTo, newRun, recordNewest, reopenRun, type Run, type Summary } from './run.ts'
 import { BadFact } from './errors.ts'
 import { applyRound } from './jobs/round.ts'
 import type { Writer } from './jobs/writer.ts'
@@ -86,7 +86,7 @@ async function ingestSource(options: IngestOptions, run: Run): Promise<Run | nul
     if (isOver)
       await retryDuringOutage(() => requireApplied(options.database, run), options.outageObserver, options.signal)
   } catch (error) {
-    if (error instanceof CommitsLost) return await reopened(options, run, error.stored)
+    if (error instanceof CommitsLost) return await reopenRun(options, run, error.stored)
     const { reopenWithout } = run.source
     if (!(error instanceof BadFact) || error.vault === null || reopenWithout === undefined) throw error
     const { vault, key, reason } = error

@@ -59,7 +59,7 @@ export function moveTo(run: Run, { number, endByte }: Line): void {
   run.lastByte = endByte
 }
 
-/** Options of {@link reopened}, as those of the run. */
+/** Options of {@link reopenRun}, as those of the run. */
 interface ReopenOptions {
   readonly onReopen?: (stored: FeedPosition | null) => void
   readonly nowSeconds?: () => number
@@ -69,7 +69,7 @@ interface ReopenOptions {
  * Reopens a source at the stored position, and resets the counts to the checkpoint there. Without one the counts remain,
  * and repeated lines are counted twice, unless all lines are repeated.
  */
-export async function reopened(
+export async function reopenRun(
   { onReopen, nowSeconds }: ReopenOptions,
   { source, summary, checkpoints, isFirstFile, expected, lastLine }: Run,
   stored: LockedPosition | null,

@@ -17,13 +17,12 @@ import {
   startOf,
 } from './file-position.ts'
 import { growingFile, type PathWatcher } from './growing-file.ts'
-import { inPlaceChanges } from './in-place-changes.ts'
+import { inPlaceChangeDetector } from './in-place-changes.ts'
 import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
 import { hasLateLines, isUnread, openEarlier, openUnread } from './rotation/earlier-file.ts'
 import { fileVersion, pathOf, readName, withReadName } from './rotation/file-identity.ts'
-import { type FollowedFile, type FollowedPath, firstFile } from './rotation/followed-file.ts'
+import { type FollowedFile, type FollowedPath, firstFile, followPath } from './rotation/followed-file.ts'
 import { holdsPosition, holdsUnread, readUntilNs } from './rotation/held-positions.ts'
-import { LateFiles } from './rotation/late-files.ts'
 import { openMissed } from './rotation/missed-files.ts'
 import { allGenerations, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
 import type { ByteSource } from './source.ts'
@@ -43,8 +42,7 @@ export async function followedSource(
   watcher?: PathWatcher,
   readUntil: number | null = null,
 ): Promise<ByteSource> {
-  const shared = { absence: { polls: 0 }, lateFiles: new LateFiles() }
-  const followedPath = { name: path.resolve(file), readUntil, signal, watcher, ...shared }
+  const followedPath = followPath({ name: path.resolve(file), readUntil, signal, watcher })
   const current = await openIfThere(followedPath.name)
   try {
     return await sourceAt(followedPath, current, stored)
@@ -115,11 +113,12 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
   const growing = growingFile({
     ...file,
     reader,
-    changes: isGzip ? null : inPlaceChanges(handle, from.digest, signal),
+    inPlaceChanges: isGzip ? null : inPlaceChangeDetector(handle, from.digest, signal),
     atEnd: (end) => listener(end),
     openMissed: (successor, sinceNs) => openMissed({ ...file, digest: from.digest, successor, sinceNs }),
-    hasLateLines: () => hasLateLines(earlier, detours),
-    mayGoBack: (isLast) => (isLast ? detours.mayBeginLast(handle) : detours.mayBegin()),
+    endDetour: () => (earlier === null ? undefined : detours.end()),
+    hasLateLines: () => hasLateLines(earlier),
+    takeDetour: (isLast) => (isLast ? detours.takeLast(handle) : detours.mayBegin()),
   })
   return {
     name,
@@ -145,7 +144,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       const [successor, ...others] = successors
       if (ending === null || successor === undefined) return null
-      if (earlier && (await hasLateLines(earlier, detours))) watcher?.onLeft(await readName(name, earlier.handle))
+      if (earlier && (await hasLateLines(earlier))) watcher?.onLeft(await readName(name, earlier.handle))
       if (earlier && detours.hadAny(handle)) await file.lateFiles.add(earlier)
       if (earlier && !successors.includes(earlier.handle)) await earlier.handle.close()
       file.finished.add(await fileVersion(handle))
@@ -157,7 +156,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       const start = await detours.afterDetour(successor, begins, position)
       return followed({ ...file, ...opened, successors: others }, start)
     },
-    reopen: (position, readFrom) => reopened(file, growing.takeSuccessors(), position, readFrom),
+    reopen: (position, readFrom) => openForPosition(file, growing.takeSuccessors(), position, readFrom),
     close: () => closeAll([handle, ...growing.takeSuccessors(), ...(earlier ? [earlier.handle] : [])]),
   }
 }
@@ -166,7 +165,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
  * Opens the file that a position belongs to, after a failover, and after it the older ones whose late lines may be lost.
  * @throws {UnrepeatableFeed} when it is neither open nor beside the file at the path
  */
-async function reopened(
+async function openForPosition(
   left: FollowedFile,
   successors: readonly FileHandle[],
   position: LockedPosition | null,

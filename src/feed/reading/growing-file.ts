@@ -2,7 +2,7 @@ import { type FileHandle, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { SourceEnd } from '../read-until.ts'
 import type { ContentReader } from './content-reader.ts'
-import type { InPlaceChanges } from './in-place-changes.ts'
+import type { InPlaceChangeDetector } from './in-place-changes.ts'
 import { openIfThere } from './open-file.ts'
 
 const pollMilliseconds = 200
@@ -50,7 +50,7 @@ export interface GrowingFileOptions {
   readonly name: string
   readonly reader: ContentReader
   /** Detects changes of what was read; null where these cannot happen. */
-  readonly changes: InPlaceChanges | null
+  readonly inPlaceChanges: InPlaceChangeDetector | null
   /** The files that have replaced it, the oldest first, where these are known. */
   readonly successors: readonly FileHandle[]
   /**
@@ -58,13 +58,16 @@ export interface GrowingFileOptions {
    * @param sinceNs time of its last change, in nanoseconds, when it was seen at the path last
    */
   readonly openMissed: (successor: FileHandle, sinceNs: bigint) => Promise<readonly FileHandle[]>
+  /** Called each time everything available was read: a detour that has left it ends here. */
+  readonly endDetour: () => void
   /** Tells whether the file before it was written to after it was left. */
   readonly hasLateLines: () => Promise<boolean>
   /**
-   * Tells whether it may be left for these now.
+   * Takes a detour to that file, if it may be left for it now.
    * @param isLast whether it is left for another one now, and the file before it is closed then
+   * @returns whether it is left for the file before it
    */
-  readonly mayGoBack: (isLast: boolean) => boolean
+  readonly takeDetour: (isLast: boolean) => boolean
   readonly watcher: PathWatcher | undefined
   readonly absence: PathAbsence
   /** Called each time the end was reached while it was the file at its path: everything available was read. */
@@ -103,29 +106,28 @@ interface PolledTime {
  * write to the renamed file until it opens the new one. The file stays open.
  */
 export function growingFile(options: GrowingFileOptions): GrowingFile {
-  const { name, reader, changes, atEnd, signal } = options
+  const { name, reader, inPlaceChanges, atEnd, signal } = options
   let { successors } = options
   let ending: Ending | null = null
   let isCut = false
   let hasLookedForMissed = false
-  /** Opens the files that replace it, and tells whether it is read no longer. */
-  const isReplaced = async (isElsewhere: boolean, polled: PolledTime, sinceNs: bigint): Promise<boolean> => {
-    const [successor] = successors
-    if (successor === undefined) {
-      const opened = isElsewhere ? await openIfThere(name) : null
-      if (opened !== null) successors = [opened]
-      return false
-    }
-    const enough = reader.isWithinLine() ? maxMillisecondsWithinLine : maxMilliseconds
-    if (polled.quiet < quietMilliseconds && polled.all < enough) return false
-    isCut = reader.isWithinLine() && polled.quiet < quietMilliseconds
-    if (!hasLookedForMissed && successors.length === 1)
-      successors = [...(await options.openMissed(successor, sinceNs)), successor]
+  /** Opens, once, the files that stood at the path between it and its successor, where these are not known. */
+  const openMissed = async (sinceNs: bigint): Promise<void> => {
+    const [successor, ...others] = successors
+    if (hasLookedForMissed || successor === undefined || others.length > 0) return
+    successors = [...(await options.openMissed(successor, sinceNs)), successor]
     hasLookedForMissed = true
-    return isElsewhere || successors.length > 1 || (await successor.stat()).size > 0
   }
-  const isChangedInPlace = async (isLast: boolean): Promise<boolean> => {
-    if ((await changes?.wereFound(isLast)) !== true) return false
+  /** Tells whether no more bytes are awaited of it, now that it has a successor. */
+  const isWaitOver = ({ quiet, all }: PolledTime): boolean =>
+    quiet >= quietMilliseconds || all >= (reader.isWithinLine() ? maxMillisecondsWithinLine : maxMilliseconds)
+  /** Tells whether a successor is to be read: a single one that stands at the path may have nothing yet. */
+  const isSuccessorReady = async (isElsewhere: boolean): Promise<boolean> => {
+    const [successor, ...others] = successors
+    return successor !== undefined && (isElsewhere || others.length > 0 || (await successor.stat()).size > 0)
+  }
+  const detectChange = async (isLast: boolean): Promise<boolean> => {
+    if ((await inPlaceChanges?.detect(isLast)) !== true) return false
     // The next read would find that it was truncated or rewritten: lines may be lost, which reading again would hide.
     if (!isLast) await reader.verify()
     return true
@@ -150,17 +152,24 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
         polled.quiet += chunk.length > 0 ? 0 : elapsed
         polled.all += elapsed
         const leads = await watched.leadsTo(successor)
-        if (await isReplaced(leads === 'another file', polled, watched.seenAtNs())) ending = 'replaced'
+        const isElsewhere = leads === 'another file'
+        const opened = successor === null && isElsewhere ? await openIfThere(name) : null
+        if (opened !== null) successors = [opened]
+        const isOver = successor !== null && isWaitOver(polled)
+        if (isOver) await openMissed(watched.seenAtNs())
+        isCut = isOver && reader.isWithinLine() && polled.quiet < quietMilliseconds
+        if (isOver && (await isSuccessorReady(isElsewhere))) ending = 'replaced'
         // An empty file at the path has no more than this one.
         const isAtEnd =
           chunk.length === 0 &&
           leads === 'this file' &&
           ending === null &&
           (successor === null || polled.quiet >= quietMilliseconds)
+        options.endDetour()
         const isLate = await options.hasLateLines()
         if (isAtEnd && !isLate) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
-        if (await isChangedInPlace(ending !== null)) ending = 'changed in place'
-        else if (isLate && !reader.isWithinLine() && options.mayGoBack(ending !== null)) ending = 'late lines'
+        if (await detectChange(ending !== null)) ending = 'changed in place'
+        else if (isLate && !reader.isWithinLine() && options.takeDetour(ending !== null)) ending = 'late lines'
         if (ending !== null) return
         if (chunk.length === 0) await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }

@@ -6,26 +6,30 @@ import { PrefixDigest } from './prefix-digest.ts'
 const maxShare = 1 / 20
 
 /** Detects changes in place of what was read of a file. */
-export interface InPlaceChanges {
+export interface InPlaceChangeDetector {
   /**
    * Reads the file again where it was written to without growing, or on request.
    * @param isLast whether the file is left now: it is read again whatever its times are
    * @returns whether what was read is something else now
    */
-  wereFound(isLast: boolean): Promise<boolean>
+  detect(isLast: boolean): Promise<boolean>
 }
 
 /**
- * Watches an uncompressed file for changes in place.
+ * Creates the detector for an uncompressed file.
  * @param digest of what was read
  * @param signal ends reading
  */
-export function inPlaceChanges(handle: FileHandle, digest: PrefixDigest, signal: AbortSignal): InPlaceChanges {
+export function inPlaceChangeDetector(
+  handle: FileHandle,
+  digest: PrefixDigest,
+  signal: AbortSignal,
+): InPlaceChangeDetector {
   let seen: { readonly modifiedAt: bigint; readonly bytes: number } | null = null
   let isSuspected = false
   let nextMilliseconds = 0
   return {
-    async wereFound(isLast) {
+    async detect(isLast) {
       const { mtimeNs: modifiedAt } = await handle.stat({ bigint: true })
       // What was appended explains a new time; a change beside it is found when the file is left, or opened again.
       if (seen !== null && seen.bytes === digest.bytes && seen.modifiedAt !== modifiedAt) isSuspected = true

@@ -46,8 +46,8 @@ export class Detours {
     return performance.now() >= this.#nextMilliseconds
   }
 
-  /** Tells the same of a file that is left for the next one otherwise: once. */
-  mayBeginLast(file: FileHandle): boolean {
+  /** Takes the last detour of a file, which is left for the next one otherwise; returns false where it was taken before. */
+  takeLast(file: FileHandle): boolean {
     if (this.#hadLast.has(file)) return false
     this.#hadLast.add(file)
     return true

@@ -1,15 +1,13 @@
 import type { FileHandle } from 'node:fs/promises'
 import { isGzipFile } from '../open-file.ts'
-import type { Detours, EarlierFile } from './detours.ts'
+import type { EarlierFile } from './detours.ts'
 import type { FollowedFile, FollowedPath } from './followed-file.ts'
 import { readUntilNs } from './held-positions.ts'
 import { openRotated, writtenLast, writtenSince } from './rotated-files.ts'
 
-/** Tells whether a file was written to after it was left, when the one behind it is at its end. */
-export async function hasLateLines(earlier: EarlierFile | null, detours: Detours): Promise<boolean> {
-  if (earlier === null) return false
-  detours.end()
-  return (await earlier.handle.stat()).size > earlier.bytesRead
+/** Tells whether a file was written to after it was left. */
+export async function hasLateLines(earlier: EarlierFile | null): Promise<boolean> {
+  return earlier !== null && (await earlier.handle.stat()).size > earlier.bytesRead
 }
 
 /**

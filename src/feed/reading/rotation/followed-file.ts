@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import type { PathAbsence, PathWatcher } from '../growing-file.ts'
 import { Detours, type EarlierFile } from './detours.ts'
-import type { LateFiles } from './late-files.ts'
+import { LateFiles } from './late-files.ts'
 
 /** A path at which files replace each other. */
 export interface FollowedPath {
@@ -27,6 +27,11 @@ export interface FollowedFile extends FollowedPath {
   /** Versions of the files that were read by this run to their end. */
   readonly finished: Set<string>
   readonly detours: Detours
+}
+
+/** Begins to follow a path. */
+export function followPath(path: Omit<FollowedPath, 'absence' | 'lateFiles'>): FollowedPath {
+  return { ...path, absence: { polls: 0 }, lateFiles: new LateFiles() }
 }
 
 /** Returns what a run has not seen yet when it begins. */
