@@ -92,8 +92,8 @@ export async function reopenRun(
     ...beginningOf(reopenedSource),
     summary: checkpoint?.summary ?? summary,
     checkpoints,
-    // In a file that no longer holds the applied lines, the changed lines were neither counted nor set aside.
-    countedUpTo: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
+    // In a file that no longer contains the applied lines, the changed lines were neither counted nor set aside.
+    countedUpTo: reopenedSource.containsApplied === false ? 0 : (checkpoint?.line ?? 0),
     isFirstFile,
   }
 }

@@ -44,7 +44,7 @@ export function handledEnd(
     if (isSamePosition(storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return bytes
     if (positions.some((one) => one.byte === stored.byte && isSamePosition(one, stored))) return stored.byte
     const last = positions.at(-1)
-    // Another run is ahead of the batch, in a file that holds what was applied.
+    // Another run is ahead of the batch, in a file that contains what was applied.
     if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return stored.byte
   }
   // If all lines are tried again anyway, a lower position needs no new start: `lockVerifiedPosition` finds lost commits.

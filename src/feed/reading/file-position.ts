@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
+import type { FeedPosition } from '../../database/write/feed.ts'
 import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
 import { maxLineBytes } from '../fact/parse.ts'
@@ -15,20 +15,24 @@ export interface FileStart {
   readonly startsAfter?: FeedPosition
   /** Digest of everything before the start. */
   readonly digest: PrefixDigest
-  /** Whether the file holds everything that was applied, as it was then. */
-  readonly holdsApplied: boolean
+  /** Whether the file contains everything that was applied, as it was then. */
+  readonly containsApplied: boolean
   /** Absent where it was not compared with the position of the feed. */
   readonly handledPrefix?: HandledPrefix
 }
 
 /** Returns the start of a file that is read from its beginning. */
 export function atBeginning(): FileStart {
-  return { start: { line: 0, byte: 0 }, digest: new PrefixDigest(), holdsApplied: false }
+  return { start: { line: 0, byte: 0 }, digest: new PrefixDigest(), containsApplied: false }
 }
 
-/** Returns the start of a file that is read again from its beginning, and holds a stored position of the feed. */
+/** Returns the start of a file that is read again from its beginning, and contains a stored position of the feed. */
 export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
-  return { ...atBeginning(), holdsApplied: true, handledPrefix: await handledPrefixUpTo(handle, stored.byte, stored) }
+  return {
+    ...atBeginning(),
+    containsApplied: true,
+    handledPrefix: await handledPrefixUpTo(handle, stored.byte, stored),
+  }
 }
 
 /**
@@ -45,7 +49,7 @@ export async function handledPrefixUpTo(
 }
 
 /**
- * Tells whether a file holds everything before a position, as it was when it was applied.
+ * Tells whether a file contains everything before a position, as it was when it was applied.
  * @param signal ends reading; the result is false then
  */
 export async function containsPosition(
@@ -57,7 +61,7 @@ export async function containsPosition(
 }
 
 /**
- * Tells whether a file holds everything before a position, and more after it.
+ * Tells whether a file contains everything before a position, and more after it.
  * @param signal ends reading; the result is false then
  */
 export async function extendsBeyond(
@@ -69,7 +73,7 @@ export async function extendsBeyond(
 }
 
 /**
- * Tells whether a file holds everything before a position, and nothing after it.
+ * Tells whether a file contains everything before a position, and nothing after it.
  * @param signal ends reading; the result is false then
  */
 export async function endsAt(handle: FileHandle, position: FeedPosition, signal?: AbortSignal): Promise<boolean> {
@@ -137,10 +141,10 @@ export async function startOf(
   // A last line without newline may have been incomplete: it is read again, with the others. A gzipped file cannot grow.
   const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
   if (!isWhole) return atBeginningAgain(handle, stored)
-  return { start: stored, startsAfter: stored, digest: before.digest, holdsApplied: true, handledPrefix }
+  return { start: stored, startsAfter: stored, digest: before.digest, containsApplied: true, handledPrefix }
 }
 
-/** Where a file that holds the stored position is read from after commits were lost. */
+/** Where a file that contains the stored position is read from after commits were lost. */
 export type ReopenFrom = 'stored position' | 'beginning'
 
 /** The prefix of a file that was applied. */
@@ -187,14 +191,4 @@ async function readApplied(
 function lastLineDigest(bytes: Buffer): string {
   const line = bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes
   return lineDigest(line.subarray(line.lastIndexOf(0x0a) + 1))
-}
-
-/** Tells whether a position belongs to a file, or to its beginning, which is the end of the file before. */
-export async function isFrom(
-  file: { readonly handle: FileHandle; readonly beganAfter: FeedPosition | null | undefined } | null,
-  position: FeedPosition | null,
-): Promise<boolean> {
-  if (file === null) return false
-  const { handle, beganAfter } = file
-  return (beganAfter !== undefined && isSamePosition(beganAfter, position)) || containsPosition(handle, position)
 }

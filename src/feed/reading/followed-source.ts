@@ -12,7 +12,6 @@ import {
   containsPosition,
   extendsBeyond,
   type FileStart,
-  isFrom,
   type ReopenFrom,
   startOf,
 } from './file-position.ts'
@@ -20,16 +19,17 @@ import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChangeDetector } from './in-place-changes.ts'
 import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
 import { hasLateLines, isUnread, openEarlier, openUnread } from './rotation/earlier-file.ts'
+import { beginningOfFile, canContinueIn } from './rotation/file-beginning.ts'
 import { fileVersion, pathOf, readName, withReadName } from './rotation/file-identity.ts'
 import { type FollowedFile, type FollowedPath, firstFile, followPath } from './rotation/followed-file.ts'
-import { holdsPosition, holdsUnread, readUntilNs } from './rotation/held-positions.ts'
+import { fromNewestContaining, fromOldestExtending, readUntilNs } from './rotation/choices-by-position.ts'
 import { openMissed } from './rotation/missed-files.ts'
 import { allGenerations, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
 import type { ByteSource } from './source.ts'
 
 /**
  * Opens a file that is read as it grows, until another one replaces it; a gzipped one cannot grow. It starts at the applied
- * position. Where the file does not hold that, a rotated one beside it that does is read first, with those in between; without
+ * position. Where the file does not contain that, a rotated one beside it that does is read first, with those in between; without
  * one, and where nothing was applied, all rotated files are, and the file is read from its beginning.
  * @param stored position of the feed in the database
  * @param readUntil time at which it was read to its end last, in Unix seconds; null where it never was
@@ -60,14 +60,14 @@ async function sourceAt(
   const { name, signal, watcher } = followedPath
   const open = current === null ? [] : [current]
   const from = current === null ? atBeginning() : await startOf(current, stored, signal)
-  const beganAfter = from.holdsApplied ? undefined : stored
-  if (from.holdsApplied && stored !== null) {
-    const older = await rotatedSource(followedPath, stored, open, holdsUnread(followedPath, stored))
+  if (from.containsApplied && stored !== null) {
+    const older = await rotatedSource(followedPath, stored, open, fromOldestExtending(followedPath, stored))
     if (older !== null) return older
   }
-  if (!from.holdsApplied && !signal.aborted) {
-    const holding = stored && (await rotatedSource(followedPath, stored, open, holdsPosition(followedPath, stored)))
-    if (holding !== null) return holding
+  if (!from.containsApplied && !signal.aborted) {
+    const containing =
+      stored && (await rotatedSource(followedPath, stored, open, fromNewestContaining(followedPath, stored)))
+    if (containing !== null) return containing
     if (stored !== null) watcher?.onOtherFile(stored)
     // A file that was edited in place is still the same file.
     const isSame = stored !== null && current !== null && (await beginsLike(current, stored))
@@ -75,8 +75,8 @@ async function sourceAt(
     if (all !== null) return all
   }
   const handle = current ?? (await openFeed(name))
-  const earlier = from.holdsApplied ? await openEarlier(followedPath, handle) : null
-  return followed({ ...firstFile(followedPath), handle, beganAfter, earlier }, from)
+  const earlier = from.containsApplied ? await openEarlier(followedPath, handle) : null
+  return followed({ ...firstFile(followedPath), handle, beginning: beginningOfFile(from, stored), earlier }, from)
 }
 
 /**
@@ -98,12 +98,12 @@ async function rotatedSource(
   watcher?.onRotated(files.map((each) => each.path))
   const successors = [...others, ...open, ...later]
   const from = await startOf(first, stored, signal)
-  const beganAfter = from.holdsApplied ? undefined : stored
-  return followed({ ...firstFile(followedPath), handle: first, beganAfter, successors }, from)
+  const beginning = beginningOfFile(from, stored)
+  return followed({ ...firstFile(followedPath), handle: first, beginning, successors }, from)
 }
 
 async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource> {
-  const { name, handle, beganAfter, earlier, detours, signal, watcher } = file
+  const { name, handle, beginning, earlier, detours, signal, watcher } = file
   const progress = noProgress(null)
   const isGzip = await isGzipFile(handle)
   const reader = isGzip
@@ -137,9 +137,9 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       if (ending === 'late lines' && earlier !== null) {
         watcher?.onLateLines()
-        detours.begin(handle, from.digest, { beganAfter, earlier })
+        detours.begin(handle, from.digest, { beginning, earlier })
         const back = { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
-        const start = await startOf(earlier.handle, beganAfter ?? null, signal)
+        const start = await startOf(earlier.handle, beginning.isKnown ? beginning.after : null, signal)
         return { ...(await followed(back, start)), isReadAgain: true }
       }
       const [successor, ...others] = successors
@@ -149,10 +149,11 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       if (earlier && !successors.includes(earlier.handle)) await earlier.handle.close()
       file.finished.add(await fileVersion(handle))
       const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.digest.bytes
-      const left = { handle, beganAfter, bytesRead, end: from.digest.end() }
+      const left = { handle, beginning, bytesRead, end: from.digest.end() }
       const begins = await startOf(successor, position, signal)
       // A longer copy of the file begins where that began.
-      const opened = { handle: successor, earlier: left, ...(!begins.holdsApplied && { beganAfter: position }) }
+      const itsBeginning = begins.containsApplied ? beginning : beginningOfFile(begins, position)
+      const opened = { handle: successor, earlier: left, beginning: itsBeginning }
       const start = await detours.afterDetour(successor, begins, position)
       return followed({ ...file, ...opened, successors: others }, start)
     },
@@ -174,35 +175,35 @@ async function openForPosition(
   const { name, handle, earlier, detours, signal, watcher } = left
   const file = { ...left, readUntil: position?.readUntil ?? 0 }
   detours.forgetHandled()
-  const beforeLost = async () =>
-    earlier && (await isUnread(file, earlier.handle)) ? detours.undo(handle, earlier) : null
+  const undoDetours = async (mayBeLost = false) =>
+    earlier && (mayBeLost || (await isUnread(file, earlier.handle))) ? detours.undo(handle, earlier) : null
   const from = await startOf(handle, position, signal)
-  if (from.holdsApplied && position !== null) {
-    const older = await rotatedSource(file, position, [handle], holdsUnread(file, position), successors)
+  if (from.containsApplied && position !== null) {
+    const older = await rotatedSource(file, position, [handle], fromOldestExtending(file, position), successors)
     if (older !== null) {
       await earlier?.handle.close()
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal))) {
-      const before = readFrom === 'beginning' ? earlier && detours.undo(handle, earlier) : await beforeLost()
+      const before = await undoDetours(readFrom === 'beginning')
       const start = readFrom === 'beginning' ? await atBeginningAgain(handle, position) : from
       return followed({ ...file, ...before, successors }, start)
     }
   }
   const open = [...(earlier ? [earlier.handle] : []), handle, ...successors]
   await file.lateFiles.requireReadable(name, readUntilNs(file) ?? 0n, open, signal)
-  const isOfEarlier = await isFrom(earlier, position)
-  const isOpen = isOfEarlier || (await isFrom(file, position))
+  const isOfEarlier = earlier !== null && (await canContinueIn(earlier, position))
+  const isOpen = isOfEarlier || (await canContinueIn(file, position))
   if (!isOpen && !(await containsPosition(successors[0] ?? null, position))) {
     const current = await openIfThere(name)
     // A removed file cannot be opened again.
     const isRemoved = (await Promise.all(open.map((one) => pathOf(name, one)))).includes(null)
     const later = isRemoved ? open : current === null ? [] : [current]
-    const rotated = await rotatedSource(file, position, later, holdsPosition(file, position))
+    const rotated = await rotatedSource(file, position, later, fromNewestContaining(file, position))
     // Another run may be ahead in the file at the path, which follows this one.
     const isAtPath = rotated === null && (await containsPosition(current, position, signal))
     if (rotated === null || isRemoved) await current?.close()
-    if (rotated !== null || (!isAtPath && (earlier ?? file).beganAfter !== undefined)) {
+    if (rotated !== null || (!isAtPath && (earlier ?? file).beginning.isKnown)) {
       if (rotated === null || !isRemoved) await closeAll(open)
       if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)
       return rotated
@@ -210,7 +211,7 @@ async function openForPosition(
     if (position !== null && !isAtPath) watcher?.onOtherFile(position)
   }
   if (earlier === null || !(isOfEarlier || position === null))
-    return followed({ ...file, ...(await beforeLost()), successors }, from)
+    return followed({ ...file, ...(await undoDetours()), successors }, from)
   const unread = await openUnread(file, open)
   // The file before the newest one is watched for late lines: it is the last to be read.
   const older = unread.length > 0 ? [...unread, earlier.handle] : []

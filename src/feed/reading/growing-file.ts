@@ -20,7 +20,7 @@ export interface PathWatcher {
   onMissing(reason: string): void
   onFound(): void
   /**
-   * Called where the file at the path does not hold what was applied, nor does one beside it: it is read from its
+   * Called where the file at the path does not contain what was applied, nor does one beside it: it is read from its
    * beginning, after those beside it.
    */
   onOtherFile(stored: { readonly line: number }): void

@@ -44,7 +44,7 @@ interface SourceBase {
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
    * @param stored position of the feed in the database, with the time up to which that has the feed
-   * @param readFrom where a file is read from that holds the position
+   * @param readFrom where a file is read from that contains the position
    * @throws {UnrepeatableFeed} when the position belongs to a file that is no longer open
    */
   reopen?(stored: LockedPosition | null, readFrom: ReopenFrom): Promise<Source>
@@ -56,8 +56,8 @@ interface SourceBase {
 
 /** Members of a source that reads a file; standard input has none. */
 interface FileMembers {
-  /** Whether it holds everything that was applied, as it was then. */
-  readonly holdsApplied?: boolean
+  /** Whether it contains everything that was applied, as it was then. */
+  readonly containsApplied?: boolean
   /** The prefix that earlier runs have handled; absent where it was not compared with the position of the feed. */
   readonly handledPrefix?: HandledPrefix
   /** Returns the name for messages about its lines: that of a followed file, which may have been renamed. */
@@ -122,9 +122,13 @@ async function reopenedStart(
   readFrom: ReopenFrom,
 ): Promise<FileStart> {
   const isGzip = await isGzipFile(handle)
-  const from = isGzip ? { ...atBeginning(), holdsApplied: stored !== null } : await startOf(handle, stored)
+  const from = isGzip ? { ...atBeginning(), containsApplied: stored !== null } : await startOf(handle, stored)
   if (from.start.byte > 0 && readFrom === 'stored position') return from
-  return { ...atBeginning(), holdsApplied: from.holdsApplied, handledPrefix: await handledPrefixOf(handle, stored) }
+  return {
+    ...atBeginning(),
+    containsApplied: from.containsApplied,
+    handledPrefix: await handledPrefixOf(handle, stored),
+  }
 }
 
 /** Returns a source for an open file, which it closes. */

@@ -2,12 +2,12 @@ import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import { containsPosition, type FileStart, handledPrefixUpTo } from '../file-position.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
+import { type FileBeginning, unknownBeginning } from './file-beginning.ts'
 
 /** The file that another one replaced, kept open because a failover may lose facts of it, or more may come to it. */
 export interface EarlierFile {
   readonly handle: FileHandle
-  /** Position of the file before it, after which it starts; undefined where it is unknown. */
-  readonly beganAfter: FeedPosition | null | undefined
+  readonly beginning: FileBeginning
   /** How much of it was read; infinite for a gzipped file that was read, which cannot grow. */
   readonly bytesRead: number
   /** Position at the end of what was read of it, without the number of its line; absent where another run has read it. */
@@ -16,8 +16,8 @@ export interface EarlierFile {
 
 /** Where a file follows the one before it, as before the first detour from it. */
 interface BeforeDetours {
-  /** Position after which the file starts: the late lines come after that. */
-  readonly beganAfter: FeedPosition | null | undefined
+  /** Where the file begins: the late lines come after that. */
+  readonly beginning: FileBeginning
   readonly earlier: EarlierFile
 }
 
@@ -80,7 +80,7 @@ export class Detours {
    * @returns the state before the first of them, in which the lines are late again
    */
   undo(file: FileHandle, earlier: EarlierFile): BeforeDetours {
-    const before = this.#before.get(file) ?? { beganAfter: undefined, earlier: { ...earlier, bytesRead: 0 } }
+    const before = this.#before.get(file) ?? { beginning: unknownBeginning, earlier: { ...earlier, bytesRead: 0 } }
     this.#before.delete(file)
     this.#hadLast.delete(file)
     this.#nextMilliseconds = 0

@@ -1,8 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
 import { isGzipFile } from '../open-file.ts'
 import type { EarlierFile } from './detours.ts'
+import { unknownBeginning } from './file-beginning.ts'
 import type { FollowedFile, FollowedPath } from './followed-file.ts'
-import { readUntilNs } from './held-positions.ts'
+import { readUntilNs } from './choices-by-position.ts'
 import { openRotated, writtenLast, writtenSince } from './rotated-files.ts'
 
 /** Tells whether a file was written to after it was left. */
@@ -27,7 +28,7 @@ export async function openEarlier(
   const { mtimeNs, size } = await handle.stat({ bigint: true })
   const wasRead = sinceNs === null || mtimeNs < sinceNs
   const wholeFile = (await isGzipFile(handle)) ? Infinity : Number(size)
-  return { handle, beganAfter: undefined, bytesRead: wasRead ? wholeFile : 0 }
+  return { handle, beginning: unknownBeginning, bytesRead: wasRead ? wholeFile : 0 }
 }
 
 /** Tells whether a file was written to since its feed was read to its end last, so that it may have lines that are not applied. */

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FeedPosition } from '../../../database/write/feed.ts'
 import type { PathAbsence, PathWatcher } from '../growing-file.ts'
 import { Detours, type EarlierFile } from './detours.ts'
+import type { FileBeginning } from './file-beginning.ts'
 import { LateFiles } from './late-files.ts'
 
 /** A path at which files replace each other. */
@@ -18,8 +18,7 @@ export interface FollowedPath {
 /** An open file that stands at a followed path, or stood there before. */
 export interface FollowedFile extends FollowedPath {
   readonly handle: FileHandle
-  /** Position of the previous file, after which this one starts; undefined where it is unknown. */
-  readonly beganAfter: FeedPosition | null | undefined
+  readonly beginning: FileBeginning
   /** The file that it replaced. */
   readonly earlier: EarlierFile | null
   /** The files that have replaced it, the oldest first, where these are known. */
@@ -35,6 +34,6 @@ export function followPath(path: Omit<FollowedPath, 'absence' | 'lateFiles'>): F
 }
 
 /** Returns what a run has not seen yet when it begins. */
-export function firstFile(followedPath: FollowedPath): Omit<FollowedFile, 'handle' | 'beganAfter'> {
+export function firstFile(followedPath: FollowedPath): Omit<FollowedFile, 'handle' | 'beginning'> {
   return { ...followedPath, earlier: null, successors: [], finished: new Set(), detours: new Detours() }
 }

@@ -24,7 +24,10 @@ export const allGenerations: RotatedFileChoice = async (files, demandReadable) =
  * were written after it, or since a time.
  * @param sinceNs time of change, in nanoseconds; null where none counts
  */
-export function fromFile(sinceNs: bigint | null, isFirst: (handle: FileHandle) => Promise<boolean>): RotatedFileChoice {
+export function fromNewest(
+  sinceNs: bigint | null,
+  isFirst: (handle: FileHandle) => Promise<boolean>,
+): RotatedFileChoice {
   return async (files, demandReadable) => {
     for (const [at, file] of files.entries()) {
       if (!(await isFirst(file.handle))) continue

@@ -1,25 +1,25 @@
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import { containsPosition, extendsBeyond } from '../file-position.ts'
 import type { FollowedPath } from './followed-file.ts'
-import { allGenerations, fromFile, fromOldest, type RotatedFileChoice } from './rotated-files.ts'
+import { allGenerations, fromNewest, fromOldest, type RotatedFileChoice } from './rotated-files.ts'
 
 type Followed = Pick<FollowedPath, 'readUntil' | 'signal'>
 
 /**
- * Returns a choice of the newest rotated file that holds a position, and of those that were written after it, or since the feed was
+ * Returns a choice of the newest rotated file that contains a position, and of those that were written after it, or since the feed was
  * read to its end last: lines may have come late in one that is older than the next. Of all without a position.
  */
-export function holdsPosition(followed: Followed, position: FeedPosition | null): RotatedFileChoice {
+export function fromNewestContaining(followed: Followed, position: FeedPosition | null): RotatedFileChoice {
   if (position === null) return allGenerations
-  return fromFile(readUntilNs(followed), (handle) => containsPosition(handle, position, followed.signal))
+  return fromNewest(readUntilNs(followed), (handle) => containsPosition(handle, position, followed.signal))
 }
 
 /**
- * Returns a choice of the oldest rotated file that holds a position and has more which may not be applied, and of those
- * after it. Files may begin alike, so that a newer one holds the position as well.
+ * Returns a choice of the oldest rotated file that contains a position and has more which may not be applied, and of those
+ * after it. Files may begin alike, so that a newer one contains the position as well.
  * @param followed its feed, of which all that was written before `readUntil` is applied
  */
-export function holdsUnread(followed: Followed, position: FeedPosition): RotatedFileChoice {
+export function fromOldestExtending(followed: Followed, position: FeedPosition): RotatedFileChoice {
   return fromOldest(readUntilNs(followed), (handle) => extendsBeyond(handle, position, followed.signal))
 }
 
