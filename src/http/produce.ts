@@ -16,14 +16,26 @@ import type { Exchange } from './middleware.ts'
 import { deadlineExceeded, overloaded, formatProblem, outdated, refuse } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
+/** The members of an exchange by which its response is produced. */
+export type ProducedExchange = Pick<Exchange, 'request' | 'sender' | 'stateAtStart'> & {
+  readonly trace: Pick<Exchange['trace'], 'report'>
+}
+
 /** Responds to a request from data, in text: by GraphQL, or by REST. */
-export type Respond = (exchange: Exchange, requestContext: RequestContext) => TextResponse | Promise<TextResponse>
+export type Respond<Requested = Exchange> = (
+  exchange: Requested,
+  requestContext: RequestContext,
+) => TextResponse | Promise<TextResponse>
 
 /**
  * Runs `respond` within the limits that apply to all responses, and encodes its text.
  * @param onAllLeft registers a callback for when the last client that shares this production has left
  */
-export type Produce = (exchange: Exchange, onAllLeft: OnDisconnect, respond: Respond) => Promise<EncodedResponse>
+export type Produce = <Requested extends ProducedExchange>(
+  exchange: Requested,
+  onAllLeft: OnDisconnect,
+  respond: Respond<Requested>,
+) => Promise<EncodedResponse>
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
 export function createProduce(
@@ -32,10 +44,10 @@ export function createProduce(
   versions: DataVersions,
   edgePolicy: EdgePolicy | null,
 ): Produce {
-  async function respondOrRefuse(
-    exchange: Exchange,
+  async function respondOrRefuse<Requested extends ProducedExchange>(
+    exchange: Requested,
     requestContext: RequestContext,
-    respond: Respond,
+    respond: Respond<Requested>,
   ): Promise<TextResponse> {
     try {
       return await respond(exchange, requestContext)

@@ -9,7 +9,7 @@ import { graphqlPath } from '../graphql/path.ts'
 import type { FindDocument } from '../graphql/persisted-operations.ts'
 import type { PathStages } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
-import type { Produce, Respond } from '../produce.ts'
+import type { Produce, ProducedExchange, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-counter.ts'
 import { type ReportError, sharedWork } from '../shared-work.ts'
 import { createFanOut } from './delivery/fan-out.ts'
@@ -36,7 +36,7 @@ export interface LiveOptions {
   /** Produces a response within the limits that apply to all responses. */
   readonly produce: Produce
   /** Answers a request for a snapshot. */
-  readonly answerRest: Respond
+  readonly answerRest: Respond<ProducedExchange>
   readonly awaitVersion: AwaitVersion
   readonly findDocument: FindDocument
   /** Reads ledger rows in the order of commits; null if they are not streamed. */

@@ -9,7 +9,7 @@ import type { TextResponse } from '../../rest/text-response.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Exchange, Handler, HandlerResponse } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
-import type { Respond } from '../produce.ts'
+import type { ProducedExchange, Respond } from '../produce.ts'
 import type { Evaluate } from './responses/evaluation/evaluate.ts'
 import type { Evaluation, SharedQuery } from './responses/shared-query.ts'
 import { openAt, type Opening } from './responses/opening.ts'
@@ -21,7 +21,7 @@ export interface VaultStreamOptions extends StateStreamParts {
   readonly admission: AdmitPreparation
   readonly evaluate: Evaluate
   /** Answers the request for a snapshot. */
-  readonly respond: Respond
+  readonly respond: Respond<ProducedExchange>
 }
 
 const staleData = problem(

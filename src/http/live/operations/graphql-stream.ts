@@ -10,7 +10,7 @@ import { graphqlPath } from '../../graphql/path.ts'
 import type { FindDocument } from '../../graphql/persisted-operations.ts'
 import type { Exchange, HandlerResponse, Middleware } from '../../middleware.ts'
 import { acceptsEvents } from '../../middleware/content-negotiation.ts'
-import type { Respond } from '../../produce.ts'
+import type { ProducedExchange, Respond } from '../../produce.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import type { Evaluate } from '../responses/evaluation/evaluate.ts'
 import { noRoom, openAt, type Opening } from '../responses/opening.ts'
@@ -89,7 +89,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     { slot, isWanted }: Opening,
   ): Promise<HandlerResponse | TextResponse> {
     const key = keyOf(sent, checked)
-    const respond: Respond = (_, requestContext) =>
+    const respond: Respond<ProducedExchange> = (_, requestContext) =>
       operations.run(sent.query, { ...sent, event: { value: undefined } }, requestContext)
     const query = { ...stateEvents, name: key, evaluate: () => evaluate({ path: graphqlPath, key, respond }) }
     const resumption = await resumptions.awaitResumption(exchange)

@@ -3,8 +3,7 @@ import type { RequestContext } from '../../../../graphql/execution/context.ts'
 import type { DataVersions } from '../../../cache/data-versions.ts'
 import type { ResponseCache } from '../../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../../incoming-request.ts'
-import type { Exchange } from '../../../middleware.ts'
-import type { Produce, Respond } from '../../../produce.ts'
+import type { Produce, ProducedExchange, Respond } from '../../../produce.ts'
 import { type Evaluation, laterVersion } from '../shared-query.ts'
 
 /** Makes a response for streams, from the response cache or anew, as for any other request. */
@@ -16,7 +15,7 @@ export interface RequestedResponse {
   readonly path: string
   /** Key in the response cache. */
   readonly key: string
-  readonly respond: Respond
+  readonly respond: Respond<ProducedExchange>
 }
 
 export interface EvaluateOptions {
@@ -44,7 +43,7 @@ export function createEvaluate({ cache, versions, produce, shared }: EvaluateOpt
       errors++
       return isReported ? shared.sender : shared.report(error)
     }
-    const exchange = { ...sharedExchange(path, { ...shared, report }), stateAtStart }
+    const exchange = { request: requestOf(path), sender: shared.sender, trace: { report }, stateAtStart }
     const response = await cache.answer(
       key,
       shared.sender,
@@ -59,18 +58,7 @@ export function createEvaluate({ cache, versions, produce, shared }: EvaluateOpt
   }
 }
 
-function sharedExchange(path: string, { sender, report }: RequestContext): Omit<Exchange, 'stateAtStart'> {
-  return {
-    request: requestOf(path),
-    trace: { id: sender, report, end: () => undefined },
-    onDisconnect: () => undefined,
-    readBody: () => Promise.resolve(Buffer.alloc(0)),
-    sender,
-    body: Buffer.alloc(0),
-    headers: [],
-  }
-}
-
+/** Returns the request that a response would be the one to. */
 function requestOf(path: string): IncomingRequest {
   return {
     method: 'GET',
