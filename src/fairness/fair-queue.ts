@@ -8,6 +8,12 @@ interface Client<Entry> {
   size: number
 }
 
+/** An entry, and the sender who has queued it. */
+export interface TakenEntry<Entry> {
+  readonly sender: string
+  readonly entry: Entry
+}
+
 type MayServe<Entry> = (client: string, next: Entry) => boolean
 
 const always = (): boolean => true
@@ -77,13 +83,15 @@ export class FairQueue<Entry> {
    * Removes and returns the next entry, and moves its sender, and its client, to the end. Clients that are passed over keep
    * their places.
    * @param mayServe as for `peek`
+   * @returns undefined if there is none
    */
-  take(mayServe: MayServe<Entry> = always): Entry | undefined {
+  take(mayServe: MayServe<Entry> = always): TakenEntry<Entry> | undefined {
     const next = this.#next(mayServe)
-    return next === undefined ? undefined : this.takeOf(next.sender)
+    if (next !== undefined) this.takeOf(next.sender)
+    return next
   }
 
-  /** Removes and returns the next entry of a sender, and moves the sender, and its client, to the end. */
+  /** Removes and returns the next entry of a sender, and moves the sender, and its client, to the end; undefined if it has none. */
   takeOf(sender: string): Entry | undefined {
     const name = clientOf(sender)
     const client = this.#clients.get(name)
@@ -117,7 +125,7 @@ export class FairQueue<Entry> {
     return this.#clients.get(clientOf(sender))?.senders.get(sender)
   }
 
-  #next(mayServe: MayServe<Entry>): { readonly sender: string; readonly entry: Entry } | undefined {
+  #next(mayServe: MayServe<Entry>): TakenEntry<Entry> | undefined {
     for (const [name, { senders }] of this.#clients) {
       const [first] = senders
       const entry = first?.[1].values().next().value

@@ -36,12 +36,12 @@ export function limitConcurrency(max: number): LimitConcurrency {
     for (const [client, works] of waiting) {
       if (running === max) return
       if ((runningOf.get(client) ?? 0) === maxOfClient) continue
-      const start = works.take()
+      const next = works.take()
       waiting.delete(client)
       // A map is iterated in the order of insertion: the client is the last in turn now.
       if (works.size > 0) waiting.set(client, works)
       count(client, 1)
-      start?.()
+      next?.entry()
     }
   }
 

@@ -40,7 +40,7 @@ export class Turns {
 
   readonly #takeTurn = (): void => {
     this.#isScheduled = false
-    if (this.#hasTime()) this.#waiting.take()?.()
+    if (this.#hasTime()) this.#waiting.take()?.entry()
     this.#schedule()
   }
 

@@ -156,8 +156,9 @@ class Line {
   /** Begins the next turn; those that were cancelled take none. */
   readonly #beginNext = (): void => {
     for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) {
-      if (next.signal?.aborted !== true) return next.begin()
-      next.cancel()
+      const { signal, begin, cancel } = next.entry
+      if (signal?.aborted !== true) return begin()
+      cancel()
     }
     this.#isTaken = false
   }

@@ -51,8 +51,8 @@ export class WaitingConnections {
   take(): readonly Socket[] {
     const first = this.#queue.take()
     if (first === undefined) return []
-    const sender = senderOfSocket(first)
-    const taken = [first]
+    const { sender, entry } = first
+    const taken = [entry]
     if (this.#queue.sizeOf(sender) < few) {
       for (let next; (next = this.#queue.takeOf(sender)) !== undefined;) taken.push(next)
     }

@@ -51,28 +51,25 @@ export class EvaluationClass {
    */
   runNext(): Promise<void> | null {
     if (this.#running >= this.#max) return null
-    let client = ''
-    const mayTake = (name: string): boolean => {
-      client = name
-      return this.#runningOf.hasRoom(name, 1)
-    }
+    const mayTake = (client: string): boolean => this.#runningOf.hasRoom(client, 1)
     for (let next = this.#waiting.take(mayTake); next !== undefined; next = this.#waiting.take(mayTake)) {
-      for (const sender of next.senders) this.#waiting.delete(sender, next)
-      next.senders.clear()
-      if (next.isWanted()) return this.#run(next, client)
-      next.giveUp(new EvaluationRefused('The client has left.'))
+      const { sender, entry: evaluation } = next
+      for (const other of evaluation.senders) this.#waiting.delete(other, evaluation)
+      evaluation.senders.clear()
+      if (evaluation.isWanted()) return this.#run(evaluation, sender)
+      evaluation.giveUp(new EvaluationRefused('The client has left.'))
     }
     return null
   }
 
-  async #run({ work }: QueuedEvaluation, client: string): Promise<void> {
+  async #run({ work }: QueuedEvaluation, sender: string): Promise<void> {
     this.#running++
-    this.#runningOf.add(client, 1)
+    this.#runningOf.add(sender, 1)
     try {
       await work()
     } finally {
       this.#running--
-      this.#runningOf.giveBack(client, 1)
+      this.#runningOf.giveBack(sender, 1)
     }
   }
 }

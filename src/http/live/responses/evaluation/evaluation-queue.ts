@@ -12,6 +12,15 @@ export interface QueuedResult<Result> {
   removeFrom(sender: string): void
 }
 
+/** An evaluation to be queued. */
+interface EvaluationWork<Result> {
+  readonly work: () => Promise<Result>
+  /** Returns whether anybody still waits for it. */
+  readonly isWanted: () => boolean
+  /** Called when it begins, or is given up. */
+  readonly onTurn: () => void
+}
+
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
  * that the response cache answers would otherwise block it, one after the other. Shared responses and streams that begin
@@ -50,7 +59,7 @@ export class EvaluationQueue {
     isWanted: () => boolean,
     work: () => Promise<Result>,
   ): QueuedResult<Result> {
-    return this.#enqueue(this.#shared, senders, isWanted, work)
+    return this.#enqueue(this.#shared, senders, { isWanted, work, onTurn: () => undefined })
   }
 
   /**
@@ -60,16 +69,14 @@ export class EvaluationQueue {
    */
   async forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
     if (!this.#room.take(sender, 1)) throw new EvaluationRefused('Too many streams begin.')
-    const giveBack = (): void => this.#room.giveBack(sender, 1)
-    return this.#enqueue(this.#openings, [sender], isWanted, work, giveBack).result
+    const onTurn = (): void => this.#room.giveBack(sender, 1)
+    return this.#enqueue(this.#openings, [sender], { isWanted, work, onTurn }).result
   }
 
   #enqueue<Result>(
-    among: EvaluationClass,
+    ofClass: EvaluationClass,
     senders: Iterable<string>,
-    isWanted: () => boolean,
-    work: () => Promise<Result>,
-    onTurn = (): void => undefined,
+    { work, isWanted, onTurn }: EvaluationWork<Result>,
   ): QueuedResult<Result> {
     let addTo: QueuedResult<Result>['addTo'] = () => undefined
     let removeFrom: QueuedResult<Result>['removeFrom'] = () => undefined
@@ -92,11 +99,11 @@ export class EvaluationQueue {
         },
       }
       addTo = (sender) => {
-        if (!hasBegun) among.add(sender, evaluation)
+        if (!hasBegun) ofClass.add(sender, evaluation)
         this.#start()
       }
-      removeFrom = (sender) => among.remove(sender, evaluation)
-      for (const sender of senders) among.add(sender, evaluation)
+      removeFrom = (sender) => ofClass.remove(sender, evaluation)
+      for (const sender of senders) ofClass.add(sender, evaluation)
       this.#start()
     })
     return { result, addTo, removeFrom }
