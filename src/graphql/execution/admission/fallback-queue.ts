@@ -32,16 +32,16 @@ const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not c
 export class FallbackQueue {
   readonly #admission: Pick<AdmissionControl, 'pause'>
   readonly #observer: ExecutionObserver
-  /** The lines of cheap operations, and those of expensive ones. */
-  readonly #cheap: LineOfReason
-  readonly #expensive: LineOfReason
+  /** The queues of cheap operations, and those of expensive ones. */
+  readonly #cheap: QueueOfReason
+  readonly #expensive: QueueOfReason
 
   constructor(admission: Pick<AdmissionControl, 'pause'>, observer: ExecutionObserver = {}) {
     this.#admission = admission
     this.#observer = observer
-    const lines = (): LineOfReason => ({ error: new Line(), 'not compiled': new Line() })
-    this.#cheap = lines()
-    this.#expensive = lines()
+    const queues = (): QueueOfReason => ({ error: new SerialQueue(), 'not compiled': new SerialQueue() })
+    this.#cheap = queues()
+    this.#expensive = queues()
   }
 
   /**
@@ -73,12 +73,12 @@ export class FallbackQueue {
     requestContext: WaitingRequest,
     execute: () => Result | Promise<Result>,
   ): Promise<Result> {
-    const line = (isCheap ? this.#cheap : this.#expensive)[reason]
-    await line.turn(requestContext)
+    const queue = (isCheap ? this.#cheap : this.#expensive)[reason]
+    await queue.turn(requestContext)
     const busyTime = isCheap ? measureTime() : measureBusyTime()
     const running = (async () => execute())()
     const resting = isCheap ? this.#rest(reason, busyTime()) : this.#restAfter(reason, running, busyTime)
-    void resting.then(() => line.end())
+    void resting.then(() => queue.end())
     return running
   }
 
@@ -99,7 +99,7 @@ export class FallbackQueue {
   }
 }
 
-type LineOfReason = Readonly<Record<FallbackReason, Line>>
+type QueueOfReason = Readonly<Record<FallbackReason, SerialQueue>>
 
 function measureTime(): () => number {
   const since = performance.now()
@@ -126,7 +126,7 @@ interface Waiting {
 }
 
 /** The executions of one reason, one after the other. */
-class Line {
+class SerialQueue {
   readonly #waiting = new FairQueue<Waiting>()
   /** Whether the turn of an execution is scheduled, or has not ended. */
   #isTaken = false
