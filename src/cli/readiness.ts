@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import { unreadableTables } from '../database/permissions.ts'
 import { missingMigrations } from '../database/prisma/migrations.ts'
@@ -6,6 +5,7 @@ import { probeMilliseconds } from '../limits.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
 import type { DataAge, Readiness } from '../http/ops/health.ts'
 import { memoizeBriefly } from '../http/async/memoize-briefly.ts'
+import { resultWithin } from '../time-limit.ts'
 import { type FeedConditions, noFeedProblems } from './feed-conditions.ts'
 
 /** Options of {@link createReadiness}. */
@@ -32,7 +32,7 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
   } = options
   // Untrusted clients may request it at any rate.
   const askDatabase = memoizeBriefly(
-    () => withDeadline(reasonOf(database, AbortSignal.timeout(2 * milliseconds)), milliseconds),
+    () => reasonInTime(reasonOf(database, AbortSignal.timeout(2 * milliseconds)), milliseconds),
     restMilliseconds,
   )
   return {
@@ -77,12 +77,11 @@ async function reasonOf(database: Database, signal: AbortSignal): Promise<string
   }
 }
 
-async function withDeadline(reason: Promise<string | null>, milliseconds: number): Promise<string | null> {
-  const answered = new AbortController()
-  const late = wait(milliseconds, `The database did not answer within ${milliseconds} ms.`, {
-    signal: answered.signal,
-  }).catch(() => null)
-  const first = await Promise.race([reason, late])
-  answered.abort()
-  return first
+/** Returns the reason why the database is not ready, also where it takes longer to answer; null where it is. */
+async function reasonInTime(reason: Promise<string | null>, milliseconds: number): Promise<string | null> {
+  const answer = await resultWithin(
+    milliseconds,
+    reason.then((text) => ({ text })),
+  )
+  return answer === null ? `The database did not answer within ${milliseconds} ms.` : answer.text
 }

@@ -8,6 +8,7 @@ import { masked } from '../graphql/execution/errors.ts'
 import { charactersAtOnce, type HttpLimits } from '../limits.ts'
 import { problem } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
+import { resultWithin } from '../time-limit.ts'
 import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import type { OnDisconnect } from './cache/productions.ts'
@@ -77,13 +78,9 @@ export function createProduce(
       origin: recorded,
       stateAtStart: notified,
     }
-    const tooLate = (): TextResponse => formatProblem(request, deadlineExceeded(answerSeconds))
-    const produced = await withinDeadline(
-      respondOrRefuse(exchange, requestContext, respond),
-      answerSeconds,
-      signal,
-      tooLate,
-    )
+    const inTime = await resultWithin(answerSeconds * 1000, respondOrRefuse(exchange, requestContext, respond))
+    if (inTime === null) signal.abort()
+    const produced = inTime ?? formatProblem(request, deadlineExceeded(answerSeconds))
     const { version } = recorded
     const response = lacksNotified(version, notified.version) ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
@@ -104,28 +101,4 @@ export function createProduce(
 function lacksNotified(version: string | null, notified: string | null): boolean {
   if (version === null || notified === null || version === notified) return false
   return seqOf(version) <= seqOf(notified)
-}
-
-/**
- * Returns the result of work, or a fallback if it exceeds the deadline; the work is then cancelled.
- * @param work ends by itself once its signal is aborted
- */
-export async function withinDeadline<Result>(
-  work: Promise<Result>,
-  seconds: number,
-  signal: Canceller,
-  tooLate: () => Result,
-): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<Result>((resolve) => {
-    timer = setTimeout(() => {
-      resolve(tooLate())
-      signal.abort()
-    }, seconds * 1000)
-  })
-  try {
-    return await Promise.race([work, deadline])
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -1,3 +1,5 @@
+import { resultWithin } from '../../time-limit.ts'
+
 /** How long a client waits for work that another sender began before it begins its own, in milliseconds: a few reads. */
 const sharedMilliseconds = 100
 
@@ -15,12 +17,5 @@ export async function otherOrOwn<Result>(other: Promise<Result>, beginOwn: () =>
 
 /** Returns the result of work, or null where it fails or takes longer. */
 export function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {
-  return new Promise((resolve) => {
-    const late = setTimeout(() => resolve(null), milliseconds)
-    const end = (result: Result | null): void => {
-      clearTimeout(late)
-      resolve(result)
-    }
-    work.then(end, () => end(null))
-  })
+  return resultWithin(milliseconds, work).catch(() => null)
 }

@@ -4,7 +4,7 @@ import type { Executor } from '../../graphql/execution/executor.ts'
 import type { FixedDocument } from '../../graphql/execution/fixed-document.ts'
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
-import { withinDeadline } from '../produce.ts'
+import { resultWithin } from '../../time-limit.ts'
 import { type ReportError, sharedWork } from '../shared-work.ts'
 
 const mostValuable: FixedDocument = {
@@ -39,12 +39,16 @@ export function createExampleAddress({
     const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
     return vault?.address ?? null
   }
-  const lookUp = (): Promise<string | null> => {
+  const lookUp = async (): Promise<string | null> => {
     const signal = new Canceller()
-    return withinDeadline(find(signal), addressSeconds, signal, () => null).catch((error: unknown) => {
+    try {
+      return await resultWithin(addressSeconds * 1000, find(signal))
+    } catch (error) {
       if (!(error instanceof AdmissionQueueFull)) shared.report(error)
       return null
-    })
+    } finally {
+      signal.abort()
+    }
   }
   return memoizeBriefly(lookUp, probeMilliseconds)
 }

@@ -1,6 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import { admissionLimits } from '../../../limits.ts'
+import { resultWithin } from '../../../time-limit.ts'
 import type { AdmissionControl } from './admission-control.ts'
 import { FairQueue } from '../../../fairness/fair-queue.ts'
 import { measureBusyTime } from './busy-time.ts'
@@ -84,7 +85,8 @@ export class FallbackQueue {
 
   /** Rests when an execution has ended, or has taken the longest time of a turn. */
   async #restAfter(reason: FallbackReason, running: Promise<unknown>, busyTime: () => number): Promise<void> {
-    await settledWithin(running, longestTurn)
+    const ended = running.catch(() => undefined)
+    await resultWithin(longestTurn, ended)
     // The text of the result is written in the iteration in which the execution has ended.
     await new Promise((resolve) => setImmediate(resolve))
     return this.#rest(reason, busyTime())
@@ -104,18 +106,6 @@ type QueueOfReason = Readonly<Record<FallbackReason, SerialQueue>>
 function measureTime(): () => number {
   const since = performance.now()
   return () => performance.now() - since
-}
-
-/** Resolves when a promise has settled, or after a time. */
-function settledWithin(promise: Promise<unknown>, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds)
-    const settle = (): void => {
-      clearTimeout(timer)
-      resolve()
-    }
-    promise.then(settle, settle)
-  })
 }
 
 /** An execution that waits for its turn. */
