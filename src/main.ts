@@ -56,7 +56,7 @@ setFlagsFromString(noPretenuring)
 try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
-  if (isStoppedStart(error)) endStart()
+  if (isStopped(error)) endStopped()
   process.exitCode = isUsageError(error) ? 2 : 1
   console.error(hasSufficientMessage(error) ? sufficientMessage(error) : maskSecrets(inspect(error), secrets))
   // Forces the exit: a failed worker is kept alive by its IPC channel, and a gateway by work that did not finish in
@@ -77,14 +77,18 @@ async function run(command: Command): Promise<void> {
   else await serveUntilStopped(config, command)
 }
 
-/** Tells whether the first signal has ended a process that was starting, or its first worker, which was sent it too. */
-function isStoppedStart(error: unknown): boolean {
-  return stopping.signal.aborted && (error instanceof ReadCancelled || error instanceof WorkerFailed)
+/**
+ * Tells whether the first signal has ended a process that was starting, or its first worker, which was sent it too, or a
+ * command that read a chain.
+ */
+function isStopped(error: unknown): boolean {
+  if (!stopping.signal.aborted || !(error instanceof Error)) return false
+  return error instanceof ReadCancelled || error instanceof WorkerFailed || error.name === 'AbortError'
 }
 
 /** Exits at once: the start may wait for a server or another process. A migration that runs is rolled back, or ends whole. */
-function endStart(): never {
-  console.error('Stopped before the start was complete')
+function endStopped(): never {
+  console.error(`Stopped before the ${gateway.isStarted ? 'start' : 'command'} was complete`)
   process.exit(gateway.isStarted ? 0 : 1)
 }
 

@@ -92,7 +92,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     name: chainName(options.config),
     start: { line: position?.line ?? 0, byte: 0 },
     ...(position === null ? {} : { startsAfter: position }),
-    facts: untilAborted(facts(), options.signal),
+    facts: untilAborted(facts(), options),
     positionAfter({ number }) {
       while (seconds.length > 1 && (seconds[0]?.lastLine ?? 0) < number) seconds.shift()
       return (seconds[0] as (typeof seconds)[number]).position
@@ -115,14 +115,18 @@ export function chainName(config: ChainConfig): string {
 }
 
 /**
- * Ends the iteration on abort, instead of throwing.
+ * Ends the iteration over a chain that is followed on abort, instead of throwing.
+ * @throws an AbortError on abort before the newest final block, where the chain is read up to it
  * @throws {Undecodable} for an error of viem's decoder, whose full message contains advice to programmers
  */
-async function* untilAborted<Item>(items: AsyncIterable<Item>, signal: AbortSignal): AsyncGenerator<Item> {
+async function* untilAborted<Item>(
+  items: AsyncIterable<Item>,
+  { signal, once }: Pick<ChainOptions, 'signal' | 'once'>,
+): AsyncGenerator<Item> {
   try {
     yield* items
   } catch (error) {
-    if (signal.aborted) return
+    if (signal.aborted && !once) return
     throw error instanceof BaseError ? new Undecodable(firstLine(error.shortMessage), { cause: error }) : error
   }
 }

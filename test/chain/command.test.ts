@@ -207,6 +207,34 @@ describeOnChain('the command line on a chain', () => {
     expect(stderr).toContain('npm run -s chain')
   })
 
+  test.each([
+    ['before the newest final block', ['chain'], 1],
+    ['of a chain that it follows', ['chain', '--follow'], 0],
+    ['during a check', ['chain', 'check'], 1],
+  ])(
+    'a stop %s ends the command at once, and its status tells whether it is complete',
+    async (_, command, expected) => {
+      let ask: () => void = () => undefined
+      const isAsked = new Promise<void>((resolve) => (ask = resolve))
+      const proxy = await startProxy(chain.url, ({ method }, pass) => {
+        if (method !== 'eth_getLogs' && method !== 'eth_call') return pass()
+        ask()
+        return new Promise(() => undefined)
+      })
+      const other = path.join(homes.folder, 'silent.json')
+      await writeFile(other, JSON.stringify({ ...json, rpc: [{ url: proxy.url, requestsPerSecond: 1_000 }] }))
+      const writing = start([...command, other], {})
+      await isAsked
+      writing.kill('SIGTERM')
+      const { status, stderr } = await writing.ended
+      expect({ status, stderr }).toEqual({
+        status: expected,
+        stderr: expected === 0 ? '' : 'Stopped before the command was complete\n',
+      })
+      await proxy.close()
+    },
+  )
+
   test('ends without an error where the reader of its facts has closed the pipe', async () => {
     const writing = start(['chain', '--follow', file], {})
     await writing.says(/"kind":"mark"/)

@@ -107,6 +107,7 @@ export interface ChainCommand {
 /**
  * Writes the facts of a chain as JSON lines, up to its newest final block or as it grows.
  * @throws {ChainError} when a retry cannot help
+ * @throws an AbortError on abort before the newest final block, unless the chain is followed
  * @throws {VaultsLeftOut} after the end, where vaults were set aside
  */
 export async function runChain(command: ChainCommand): Promise<void> {
