@@ -162,10 +162,7 @@ export function refusalOfRead(error: unknown): DatabaseRefused | null {
   return isDenied ? new DatabaseRefused(`The database refuses a read: ${message}.`, error) : null
 }
 
-/**
- * Adds the errors of statements that are expected to run: cancelled ones, of which the same may succeed later, and those that find
- * a part of the database missing.
- */
+/** Adds the errors of cancelled statements, which may succeed later, and of those that find a part of the database missing. */
 export function classifyStatementError(toOutage: ToOutage): ToOutage {
   return (error) => {
     const { code, message } = answerOf(error)
@@ -196,6 +193,11 @@ interface ServerAnswer {
   readonly code: string | undefined
   readonly severity: unknown
   readonly message: string
+}
+
+/** Returns the SQLSTATE of an error of the driver or of Prisma's adapter; undefined where it is no answer of the server. */
+export function sqlStateOf(error: unknown): string | undefined {
+  return error instanceof Error ? answerOf(error).code : undefined
 }
 
 /** Extracts the error of the server from an error of the driver or of Prisma's adapter. */

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { sqlStateOf } from '../database/driver-errors.ts'
 import { DatabaseRefused, DatabaseUnavailable, isConflict, isOutage, isUniqueViolation } from '../database/errors.ts'
 import { ClockBehind, UnwritableRejects } from './errors.ts'
 
 /** Observes outages that delay a feed. */
 export interface OutageObserver {
-  /** Called once for each outage, and again where the reason becomes another one. */
+  /** Called once for each outage, and again where two attempts in succession have another reason. */
   readonly onWait: (reason: Error) => void
   /** Called once for each outage. */
   readonly onResume: () => void
@@ -26,7 +27,8 @@ export async function retryDuringOutage<Result>(
   outageObserver: OutageObserver | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Result | null> {
-  let reason: string | null = null
+  let reported: string | null = null
+  let previous: string | null = null
   for (let tries = 0; ; tries++) {
     try {
       const result = await work()
@@ -36,12 +38,21 @@ export async function retryDuringOutage<Result>(
       // A permanent error ends the outage too.
       if (tries > 0 && !isTemporary(error, outageObserver)) outageObserver?.onResume()
       if (outageObserver === undefined || !isTemporary(error, outageObserver)) throw error
-      if (error.name !== reason) outageObserver.onWait(error)
-      reason = error.name
+      const reason = reasonOf(error)
+      // A server that stops and starts again has several reasons for a moment each.
+      const isOther = reported === null || (reason !== reported && reason === previous)
+      if (isOther) outageObserver.onWait(error)
+      if (isOther) reported = reason
+      previous = reason
     }
     await wait(pauseMilliseconds(tries), undefined, { ...(signal && { signal }) }).catch(() => undefined)
     if (signal?.aborted === true) return null
   }
+}
+
+/** Returns what identifies the reason of an outage: messages have numbers that differ each time. */
+function reasonOf(error: Error): string {
+  return `${error.name} ${sqlStateOf(error.cause) ?? ''}`
 }
 
 function isTemporary(error: unknown, outageObserver: OutageObserver | undefined): error is Error {

@@ -73,7 +73,8 @@ describe.runIf(postgresUrl !== undefined)('while PostgreSQL goes away', () => {
     expect(proxy.lost).toBe(2)
     expect(stderr).toMatch(new RegExp(`applied +${facts.length} .*\nskipped +0\nrejected +0\n$`))
     expect(timesIn(waits, stderr)).toBeGreaterThan(0)
-    expect(timesIn(/The feed goes on\./, stderr)).toBe(timesIn(waits, stderr))
+    expect(timesIn(/The feed goes on\./, stderr)).toBeGreaterThan(0)
+    expect(timesIn(/The feed goes on\./, stderr)).toBeLessThanOrEqual(timesIn(waits, stderr))
     expect(await dump(direct)).toEqual(whole)
   })
 

@@ -4,11 +4,11 @@ import path from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
+import { classifyServerError } from '../../src/database/driver-errors.ts'
 import { DatabaseFull } from '../../src/database/errors.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import type { Summary } from '../../src/feed/run.ts'
 import { CommitsLost } from '../../src/feed/position/expected-state.ts'
-import { ClockBehind } from '../../src/feed/errors.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { retryDuringOutage } from '../../src/feed/retry.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
@@ -204,18 +204,23 @@ test('a wait that ends with another error is reported as over', async () => {
   expect([outageObserver.onWait.mock.calls.length, outageObserver.onResume.mock.calls.length]).toEqual([1, 1])
 })
 
-test('a wait is reported again where its reason becomes another one', async () => {
+test('a wait is reported again where its reason has become another one, and not where reasons take turns', async () => {
   const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn() }
-  const out = new DatabaseUnavailable(new Error('it is out'))
-  const errors = [out, out, new ClockBehind(1, 100_000, 0, 100_000)]
+  const toOutage = classifyServerError('host:5432')
+  const answer = (code: string, message: string): unknown =>
+    toOutage(Object.assign(new Error(message), { code, severity: 'FATAL' }))
+  const refused = toOutage(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
+  const starting = answer('57P03', 'the database system is starting up')
+  const password = answer('28P01', 'password authentication failed for user "feed"')
+  const errors = [refused, starting, password, password]
   const work = (): Promise<string> => {
     const error = errors.shift()
     return error === undefined ? Promise.resolve('done') : Promise.reject(error)
   }
   expect(await retryDuringOutage(work, outageObserver, undefined)).toBe('done')
-  expect(outageObserver.onWait.mock.calls.map(([reason]) => reason.name)).toEqual([
-    'DatabaseUnavailable',
-    'ClockBehind',
+  expect(outageObserver.onWait.mock.calls.map(([reason]) => reason.message)).toEqual([
+    'PostgreSQL at host:5432 does not answer now: connect ECONNREFUSED.',
+    'PostgreSQL at host:5432 rejects the connection: password authentication failed for user "feed".',
   ])
   expect(outageObserver.onResume).toHaveBeenCalledOnce()
 })
