@@ -20,7 +20,7 @@ import { proxyTo } from '../support/proxy.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, configOf } from './support/reading.ts'
+import { applyChain, chainFileOf, chainJson, type ChainJson, configOf } from './support/reading.ts'
 
 const log = createLog({ level: 'error', secrets: [], output: { write: () => undefined } })
 const { start } = commandLine()
@@ -85,7 +85,7 @@ describeOnChain('a chain that is followed while its database', () => {
       const { signal } = stopping
       const source = await followedChain({
         database: real,
-        chain: { file: 'chain.json', config: configOf(json) },
+        chain: chainFileOf(json),
         log,
         signal,
         onLastingFault: () => undefined,
@@ -206,7 +206,7 @@ describeOnChain('a chain that is followed while its database', () => {
     }
     const stopping = new AbortController()
     const { signal } = stopping
-    const chain = { file: 'other.json', config: configOf(other) }
+    const chain = chainFileOf(other, 'other.json')
     const source = await followedChain({ database: real, chain, log, signal, onLastingFault: () => undefined })
     const reopened: (FeedPosition | null)[] = []
     const running = ingest({ database, source, signal, onReopen: (stored) => void reopened.push(stored) })
@@ -214,7 +214,7 @@ describeOnChain('a chain that is followed while its database', () => {
     await applyChain(whole, other)
     await hasAll(real)
     const blockIn = async (of: Database): Promise<number | undefined> =>
-      (await readFeedPosition(of.prisma, chainName(chain.config)))?.byte
+      (await readFeedPosition(of.prisma, chain.name))?.byte
     const wanted = await blockIn(whole)
     await eventually(async () => expect(await blockIn(real)).toBe(wanted))
     expect(await dumpReadModel(real)).toEqual(await dumpReadModel(whole))

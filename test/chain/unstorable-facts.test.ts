@@ -15,7 +15,7 @@ import { callsOf, deploySlipstream } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, configOf, linesOf, optionsOf } from './support/reading.ts'
+import { chainFileOf, chainJson, type ChainJson, linesOf, optionsOf } from './support/reading.ts'
 
 describeOnChain('vaults of which a fact cannot be stored', () => {
   let chain: TestChain
@@ -152,7 +152,7 @@ describeOnChain('vaults of which a fact cannot be stored', () => {
       database,
       log,
       signal,
-      chain: { file: 'chain.json', config: configOf(json) },
+      chain: chainFileOf(json),
       onLastingFault: nothing,
       onSetAside: (_, vaults) => void (aside = vaults),
     })

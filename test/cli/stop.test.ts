@@ -1,4 +1,4 @@
-import { appendFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -10,6 +10,7 @@ import { feedText, manyDemoFacts } from '../support/feeds.ts'
 import { type Home, prepareHomes } from '../support/home.ts'
 import { commandLine, type Environment, type Running } from '../support/process.ts'
 import { rawConnection, type RawConnection } from '../support/raw.ts'
+import { strategy } from '../support/world.ts'
 
 const homes = prepareHomes()
 const { start, run } = commandLine()
@@ -170,6 +171,23 @@ test('/ready fails when a bad line stops the feed, and names the line', async ()
     },
   ])
   expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200)
+})
+
+test('a feed that fails before it is open is reported under the name of its position', async () => {
+  const feed = path.join(homes.folder, 'reopened.ndjson')
+  await writeFile(feed, feedText([strategy('one')]))
+  expect(await run(['ingest', feed], home.env)).toMatchObject({ status: 0 })
+  await rm(feed)
+  await mkdir(feed)
+  const { gateway, port } = await serving(
+    ['--feed', path.relative(path.resolve(import.meta.dirname, '../..'), feed)],
+    {},
+  )
+  await gateway.says(/"level":"error".*"msg":"The feed is stopped/)
+  const query = '{ _meta { feeds { name line isStopped isWaiting } } }'
+  const meta = await fetch(`http://127.0.0.1:${port}/graphql?query=${encodeURIComponent(query)}`)
+  const { data } = (await meta.json()) as { data: unknown }
+  expect(data).toEqual({ _meta: { feeds: [{ name: 'reopened.ndjson', line: 1, isStopped: true, isWaiting: false }] } })
 })
 
 async function dumpOf(of: Home): Promise<unknown> {

@@ -17,6 +17,8 @@ import type { Log } from '../log.ts'
 /** A parsed chain configuration file. */
 export interface ChainFile {
   readonly file: string
+  /** Name of its feed. */
+  readonly name: string
   readonly config: ChainConfig
 }
 
@@ -31,7 +33,8 @@ export async function readChainFile(file: string): Promise<ChainFile> {
   } catch (error) {
     throw new BadChainConfig(file, [`can't be read: ${(error as Error).message}`])
   }
-  return { file, config: readChainConfig(file, text) }
+  const config = readChainConfig(file, text)
+  return { file, name: chainName(config), config }
 }
 
 /**
@@ -72,7 +75,7 @@ export interface FollowedChain {
 /** Opens a chain as the source of a feed, from its position in the database on, and follows it. */
 export async function followedChain(followed: FollowedChain): Promise<FactSource> {
   const { database, chain, log, signal } = followed
-  const name = chainName(chain.config)
+  const { name } = chain
   const options = {
     ...chain,
     report: reportTo(log),

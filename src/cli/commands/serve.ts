@@ -122,15 +122,17 @@ export function startFeed(
   signal: AbortSignal,
 ): Pick<Gateway, 'feedEnded' | 'firstFacts'> {
   const { database, feed, chain, input, log } = command
-  const feeds: Pick<FollowOptions, 'name' | 'open'>[] = []
+  const feeds: Pick<FollowOptions, 'name' | 'rejectsBase' | 'open'>[] = []
   if (feed === '-') {
-    feeds.push({ name: 'stdin', open: () => Promise.resolve(inputSource(input, signal)) })
+    const source = inputSource(input, signal)
+    feeds.push({ name: source.name, rejectsBase: 'stdin', open: () => Promise.resolve(source) })
   } else if (feed !== null) {
     const name = path.resolve(feed)
     const watcher = pathWatcher(name, log, monitor)
     const { prisma } = database
     feeds.push({
-      name: feed,
+      name,
+      rejectsBase: feed,
       async open() {
         const stored = await readFeedPosition(prisma, name)
         const readUntil = await readFeedEnd(prisma, name, command.nowSeconds)
@@ -141,7 +143,8 @@ export function startFeed(
   for (const one of chain ?? []) {
     const { chainFails: onLastingFault, vaultsSetAside: onSetAside } = monitor
     feeds.push({
-      name: one.file,
+      name: one.name,
+      rejectsBase: one.file,
       open: () => openChain({ database, chain: one, log, signal, onLastingFault, onSetAside }),
     })
   }
@@ -154,8 +157,10 @@ export function startFeed(
 }
 
 interface FollowOptions {
-  /** Base name of the file of rejected lines. */
+  /** Name of the feed's position. */
   readonly name: string
+  /** Base name of the file of rejected lines. */
+  readonly rejectsBase: string
   readonly open: () => Promise<Source>
   readonly monitor: FeedMonitor
   readonly signal: AbortSignal
@@ -163,39 +168,37 @@ interface FollowOptions {
 }
 
 async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, options: FollowOptions): Promise<void> {
-  const { name, open, monitor, signal, onProgress } = options
-  const rejects = skipBad ? rejectsFile(`${name}.rejects.ndjson`) : undefined
-  let source: Source | null = null
+  const { name, rejectsBase, open, monitor, signal, onProgress } = options
+  const rejects = skipBad ? rejectsFile(`${rejectsBase}.rejects.ndjson`) : undefined
   try {
     const outageObserver = {
       waitsForOperator: true,
       onWait: (reason: Error) => {
-        monitor.feedWaits(source?.name ?? name, reason)
+        monitor.feedWaits(name, reason)
         log.warn(`The feed waits, and goes on by itself: ${reason.message}`, { err: reason })
       },
       onResume: () => {
-        monitor.feedWaits(source?.name ?? name, null)
+        monitor.feedWaits(name, null)
         log.info('The feed goes on')
       },
     }
-    const opened = await retryDuringOutage(open, outageObserver, signal)
-    if (opened === null) return
-    source = opened
+    const source = await retryDuringOutage(open, outageObserver, signal)
+    if (source === null) return
     await ingest({
       database,
-      source: opened,
+      source,
       signal,
       onProgress,
       outageObserver,
       nowSeconds,
-      onNextFile: () => log.info(`${opened.name} is another file now, which is read on`),
+      onNextFile: () => log.info(`${name} is another file now, which is read on`),
       onReopen: (stored) => log.warn(`The database has lost facts that were applied. ${describeResume(stored)}`),
       ...(rejects === undefined ? {} : { rejects }),
     })
-    if (!signal.aborted) log.info(`${opened.name} is read to its end`)
+    if (!signal.aborted) log.info(`${name} is read to its end`)
   } catch (error) {
     if (signal.aborted) return
-    monitor.feedStopped(source?.name ?? name, error)
+    monitor.feedStopped(name, error)
     log.error(`The feed is stopped: ${(error as Error).message}`, hasSufficientMessage(error) ? {} : { err: error })
   }
 }

@@ -1,6 +1,7 @@
 import { type Address } from 'viem'
 import { type ChainConfig, readChainConfig } from '../../../src/chain/config.ts'
 import { chainFeed, chainName } from '../../../src/chain/feed.ts'
+import type { ChainFile } from '../../../src/cli/commands/chain.ts'
 import type { ChainPosition } from '../../../src/chain/progress/chain-position.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { readFeedPosition } from '../../../src/database/write/feed.ts'
@@ -49,6 +50,12 @@ export function chainJson(
 
 export function configOf(json: ChainJson): ChainConfig {
   return readChainConfig('chain.json', JSON.stringify(json))
+}
+
+/** Returns a chain.json as the command line reads it. */
+export function chainFileOf(json: ChainJson, file = 'chain.json'): ChainFile {
+  const config = configOf(json)
+  return { file, name: chainName(config), config }
 }
 
 /** Short pauses between attempts. */
