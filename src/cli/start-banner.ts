@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Reader } from '../database/database.ts'
-import { isOutage, ReadCancelled } from '../database/errors.ts'
+import { sqlStateOf } from '../database/driver-errors.ts'
+import { DatabaseRefused, isOutage, ReadCancelled } from '../database/errors.ts'
 import { allStrategies, anyVault } from '../database/read/vault-lists/filter.ts'
 import { readVaultPages } from '../database/read/vault-lists/page.ts'
 
@@ -29,7 +30,7 @@ export async function startBanner(
   return lines.join('\n')
 }
 
-/** Returns the address of a vault; undefined where there is none or the database is not available. */
+/** Returns the address of a vault; undefined where there is none, or the database does not answer or refuses: /ready says why. */
 async function anyVaultAddress(database: Reader): Promise<string | undefined> {
   const page = {
     filter: anyVault,
@@ -41,7 +42,8 @@ async function anyVaultAddress(database: Reader): Promise<string | undefined> {
     return vault?.address
   } catch (error) {
     // The server may cancel a read that waits for a lock.
-    if (!isOutage(error) && !(error instanceof ReadCancelled)) throw error
+    const isOfDatabase = isOutage(error) || error instanceof ReadCancelled || error instanceof DatabaseRefused
+    if (!isOfDatabase && sqlStateOf(error) === undefined) throw error
     return undefined
   }
 }

@@ -121,6 +121,16 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     await expect.poll(strategies).toMatchObject([{ id: 'one' }, { id: 'two' }])
   })
 
+  test('to read the vaults does not end a start: the gateway is not ready', async () => {
+    await migrated()
+    await onDatabase(`grant select on all tables in schema public to ${role}; revoke select on vault from ${role}`)
+    const gateway = start(['serve'], { DATABASE_URL: asRole, PORT: '0', DEMO: '0' })
+    const [, base = ''] = await gateway.says(/Explorer {2}(http:\S+)\//)
+    expect((await fetch(`${base}/ready`)).status).toBe(503)
+    await onDatabase(`grant select on vault to ${role}`)
+    await expect.poll(async () => (await fetch(`${base}/ready`)).status, { timeout: 10_000 }).toBe(200)
+  })
+
   test('writes temporarily makes a feed wait, and continue', async () => {
     await migrated()
     await onDatabase(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startBanner } from '../../src/cli/start-banner.ts'
-import { DatabaseUnavailable, ReadCancelled } from '../../src/database/errors.ts'
+import { DatabaseRefused, DatabaseUnavailable, ReadCancelled } from '../../src/database/errors.ts'
 
 const config = { host: null, apiKeys: [], explorer: true }
 const failing = (error: Error) => ({ query: () => Promise.reject(error) })
@@ -28,6 +28,12 @@ test('the start banner has no explorer if it is disabled', async () => {
 
 test('the start banner has no vault if its read was cancelled, such as while a lock delays it', async () => {
   expect(await startBanner(failing(new ReadCancelled()), 4000, config)).toContain('No vault is known yet.')
+})
+
+test('the start banner has no vault if the database refuses the read, or reports another error', async () => {
+  const corrupted = Object.assign(new Error('invalid page in block 0'), { code: 'XX001', severity: 'ERROR' })
+  for (const error of [new DatabaseRefused('permission denied for table vault'), corrupted])
+    expect(await startBanner(failing(error), 4000, config)).toContain('No vault is known yet.')
 })
 
 test('the start banner does not hide other errors', async () => {
