@@ -43,6 +43,7 @@ const bannerSeconds = 2
 
 /** Aborted by the first signal to stop. */
 const stopping = new AbortController()
+const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()))
 onStopSignal(() => stopping.abort())
 
 // Ignores write errors of stderr (a full disk, a closed pipe): the process continues, and logs again when writes succeed.
@@ -189,9 +190,10 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
     const served = await start(options)
     try {
       // Waits for facts because the banner contains the address of a vault.
-      await withinSeconds(bannerSeconds, served.firstFacts)
-      if (worker === null) print(await startBanner(database, served.port, config))
-      if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
+      await Promise.race([withinSeconds(bannerSeconds, served.firstFacts), stopped])
+      const banner = worker === null ? await startBanner(database, served.port, config, stopping.signal) : null
+      if (banner !== null && !stopping.signal.aborted) print(banner)
+      await stopped
     } finally {
       // Also closes after an error: an open port would serve a closed database.
       await withinSeconds(config.stopSeconds + closeSeconds, served.close())

@@ -9,17 +9,24 @@ import { readVaultPages } from '../database/read/vault-lists/page.ts'
 /** Wildcard addresses, which no client can connect to. */
 const allAddresses: readonly string[] = ['0.0.0.0', '::']
 
+/** Time limit for the read of a vault's address: the banner goes on without it. */
+const addressSeconds = 10
+
 /**
  * Returns the text that is printed at the start: the addresses of the explorer and of GraphiQL, and a curl command for
  * each path, with the address of an existing vault. Without vaults, their paths are only listed.
+ * @param signal gives up the read of that address, which has a time limit too
  */
 export async function startBanner(
   database: Reader,
   port: number,
   { host, apiKeys, explorer }: Pick<Config, 'host' | 'apiKeys' | 'explorer'>,
+  signal?: AbortSignal,
 ): Promise<string> {
   const base = `http://${hostName(host)}:${port}`
-  const address = await anyVaultAddress(database)
+  const signals = [AbortSignal.timeout(addressSeconds * 1000), ...(signal === undefined ? [] : [signal])]
+  const limit = AbortSignal.any(signals)
+  const address = await anyVaultAddress({ query: (read, values) => database.query(read, values, limit) })
   const vaultPaths = ['snapshot', 'equity', 'events'].map((name) => `/vault/${address ?? 'ADDRESS'}/${name}`)
   const paths = [...(address === undefined ? [] : vaultPaths), '/strategies', '/universe', '/universe/pairs']
   // API keys are secrets and must not be printed.

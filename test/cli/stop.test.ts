@@ -131,6 +131,21 @@ describe('on SIGTERM', () => {
     await locker.end()
   })
 
+  test.skipIf(postgresUrl === undefined)('a start banner that waits for a lock is given up', async () => {
+    const locker = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
+    await locker.connect()
+    await locker.query('begin; lock table vault in access exclusive mode')
+    const gateway = start(['serve'], { PORT: '0', DEMO: '0', ...home.env })
+    const waiting = `select from pg_locks where relation = 'vault'::regclass and not granted`
+    await gateway.says(/"msg":"Listening"/)
+    await vi.waitFor(async () => expect((await locker.query(waiting)).rowCount).toBe(1), { timeout: 30_000 })
+    gateway.kill('SIGTERM')
+    const { status, stdout, stderr } = await gateway.ended
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' })
+    expect(stderr).toContain('"msg":"Stopped"')
+    await locker.end()
+  })
+
   test('the feed ends at a committed position, at which the next run resumes', async () => {
     const feed = path.join(homes.folder, 'feed.ndjson')
     await writeFile(feed, feedText(manyDemoFacts(24)))
