@@ -146,6 +146,26 @@ describe('on SIGTERM', () => {
     await locker.end()
   })
 
+  test.skipIf(postgresUrl === undefined)('a batch that waits for a lock is given up after a few seconds', async () => {
+    const feeds = ['followed', 'applied'].map((name) => path.join(homes.folder, `${name}.ndjson`))
+    for (const feed of feeds) await writeFile(feed, feedText([strategy('one')]))
+    const [followed = '', applied = ''] = feeds
+    const locker = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
+    await locker.connect()
+    await locker.query('begin; lock table strategy in exclusive mode')
+    const following = start(['serve', '--feed', followed], { PORT: '0', STOP_SECONDS: '600', ...home.env })
+    const ingesting = start(['ingest', applied], home.env)
+    const waiting = `select from pg_locks where relation = 'strategy'::regclass and not granted`
+    await vi.waitFor(async () => expect((await locker.query(waiting)).rowCount).toBe(2), { timeout: 30_000 })
+    for (const each of [following, ingesting]) each.kill('SIGTERM')
+    const [served, ingested] = await Promise.all([following.ended, ingesting.ended])
+    expect([served.status, ingested.status]).toEqual([0, 1])
+    expect(ingested.stderr).toContain('Stopped before the end of the feed')
+    // A batch that has failed would be reported.
+    expect(served.stderr + ingested.stderr).not.toContain('The feed waits')
+    await locker.end()
+  })
+
   test('the feed ends at a committed position, at which the next run resumes', async () => {
     const feed = path.join(homes.folder, 'feed.ndjson')
     await writeFile(feed, feedText(manyDemoFacts(24)))

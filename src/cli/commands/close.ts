@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../../database/database.ts'
 
-/** Seconds that the feed, and then the database, have to close after the requests. */
+/** Seconds that the feed, its writers and then the database have to close each: after the requests, or after the signal. */
 export const closeSeconds = 5
 /** Time from the end of a command to its exit where connections are still open. */
 const exitMilliseconds = 100
@@ -13,7 +14,17 @@ export async function closeAtEnd(database: Database): Promise<void> {
   setTimeout(() => process.exit(), exitMilliseconds).unref()
 }
 
+/**
+ * Waits for work, after the signal for {@link closeSeconds} at most.
+ * @returns whether the work was done before the signal
+ */
+export async function untilStopped(work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort')
+  await Promise.race([work, aborted.then(() => withinSeconds(closeSeconds, work))])
+  return !signal.aborted
+}
+
 /** Waits with a timeout: a database that does not answer must not prevent the exit. Uncommitted work is rolled back. */
-export async function withinSeconds(seconds: number, work: Promise<void>): Promise<void> {
+export async function withinSeconds(seconds: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work, wait(seconds * 1000, undefined, { ref: false })])
 }

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
+import { untilCancelled } from '../../database/cancellation.ts'
 import type { Database } from '../../database/database.ts'
 import { type FeedPosition, lockFeedPosition } from '../../database/write/feed.ts'
 import type { KindCounts, Summary } from '../../feed/run.ts'
@@ -9,6 +10,7 @@ import type { Writer } from '../../feed/jobs/writer.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
 import { retryDuringOutage } from '../../feed/retry.ts'
 import { fileSource, inFullChunks, inputSource, type ByteSource } from '../../feed/reading/source.ts'
+import { closeSeconds, untilStopped, withinSeconds } from './close.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
 
 /** Options of {@link ingestCommand}. */
@@ -28,6 +30,7 @@ export interface IngestCommand {
  * Applies a feed and prints a summary.
  * @returns the exit status: 0, or 1 where lines were rejected or the run was stopped
  * @throws {BadFact} at the first bad line, unless bad lines are skipped
+ * @throws {ReadCancelled} when the signal comes before the feed is open
  */
 export async function ingestCommand(command: IngestCommand): Promise<0 | 1> {
   const { database, feed, skipBad, input, output, signal, nowSeconds } = command
@@ -39,11 +42,12 @@ export async function ingestCommand(command: IngestCommand): Promise<0 | 1> {
     const stored = (): Promise<FeedPosition | null> => storedPosition(database, path.resolve(feed))
     return fileSource(feed, await retryDuringOutage(stored, outageObserver, signal))
   }
-  const source = feed === '-' ? inFullChunks(inputSource(input, signal)) : await openFile()
+  const source = feed === '-' ? inFullChunks(inputSource(input, signal)) : await untilCancelled(openFile(), signal)
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`) : undefined
   const writers = (await command.startWriters?.()) ?? []
   const progress = showProgress(source, output)
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
+  let isComplete = false
   try {
     const onProgress = (current: Summary, endByte: number): void => {
       summary = current
@@ -52,17 +56,17 @@ export async function ingestCommand(command: IngestCommand): Promise<0 | 1> {
     const onReopen = (stored: FeedPosition | null): void =>
       void output.write(`The database has lost facts that were applied. ${describeResume(stored)}\n`)
     const options = { database, source, onProgress, signal, outageObserver, nowSeconds, onReopen, writers }
-    await ingest({ ...options, ...(rejects === undefined ? {} : { rejects }) })
+    isComplete = await untilStopped(ingest({ ...options, ...(rejects && { rejects }) }), signal)
   } finally {
     progress.stop()
-    await Promise.all(writers.map((writer) => writer.close()))
+    await withinSeconds(closeSeconds, Promise.all(writers.map((writer) => writer.close())))
     output.write(`${summarize(summary)}\n`)
   }
   if (total(summary.rejected) > 0) {
     output.write(`Bad lines are set aside, with their reasons, in ${rejects?.file ?? ''}\n`)
   }
-  if (signal.aborted) output.write('Stopped before the end of the feed: the same command does the rest\n')
-  return total(summary.rejected) > 0 || signal.aborted ? 1 : 0
+  if (!isComplete) output.write('Stopped before the end of the feed: the same command does the rest\n')
+  return total(summary.rejected) > 0 || !isComplete ? 1 : 0
 }
 
 /** Returns the position of a feed as the primary server has it; null where nothing of the feed has been applied. */

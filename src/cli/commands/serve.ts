@@ -19,6 +19,7 @@ import type { PageFolders } from '../../http/pages/static-content.ts'
 import { type FeedMonitor, monitorFeeds, pathWatcher } from '../feed-conditions.ts'
 import { openGateway, openMetricsPort } from '../gateway.ts'
 import type { ChainFile, FollowedChain } from './chain.ts'
+import { closeSeconds, withinSeconds } from './close.ts'
 import { describeResume } from './ingest.ts'
 import type { Log } from '../log.ts'
 import { createReadiness } from '../readiness.ts'
@@ -97,7 +98,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
       stopping.abort()
       await gateway.close()
       await metricsPort?.close()
-      await feedEnded
+      await withinSeconds(closeSeconds, feedEnded)
     },
   }
 }

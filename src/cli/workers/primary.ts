@@ -4,6 +4,7 @@ import { createMetrics } from '../../http/ops/metrics.ts'
 import { countForAllWorkers } from '../../http/middleware/rate-limit.ts'
 import { monitorFeeds } from '../feed-conditions.ts'
 import { openMetricsPort } from '../gateway.ts'
+import { closeSeconds, withinSeconds } from '../commands/close.ts'
 import { fillWithDemo, type Gateway, type ServeCommand, startFeed } from '../commands/serve.ts'
 import { createModelMetricsReader } from '../model-metrics.ts'
 import { createWorkers } from './workers.ts'
@@ -59,7 +60,7 @@ export async function serveByWorkers(
       log.info('Stopping: the workers finish what runs', { stopSeconds: config.stopSeconds })
       await workers.close(config.stopSeconds + workerExitSeconds)
       await metricsPort?.close()
-      await feedEnded
+      await withinSeconds(closeSeconds, feedEnded)
     },
   }
 }
