@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
 import { readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
-import { closeAtEnd, closeSeconds, withinSeconds } from './cli/commands/close.ts'
+import { closeAtEnd, closeSeconds, exitAtEnd, withinSeconds } from './cli/commands/close.ts'
 import { ingestCommand } from './cli/commands/ingest.ts'
 import { hasSufficientMessage, isUsageError, sufficientMessage } from './cli/start-errors.ts'
 import { onStopSignal } from './cli/stop-signals.ts'
@@ -109,12 +109,13 @@ async function writeChain(config: Config, file: string, follow: boolean): Promis
   if (hasBanner(process.env) && !process.stdout.isTTY) {
     command.log.warn('npm has written its banner before the facts; npm run -s chain does not')
   }
-  await runChain({ ...command, follow })
+  await runChain({ ...command, follow }).finally(exitAtEnd)
 }
 
 async function checkChain(config: Config, file: string): Promise<number> {
   const { runChainCheck } = await import('./cli/commands/chain-check.ts')
-  return (await runChainCheck(await chainCommand(config, file))) ? 0 : 1
+  const command = await chainCommand(config, file)
+  return (await runChainCheck(command).finally(exitAtEnd)) ? 0 : 1
 }
 
 async function chainCommand(config: Config, file: string): Promise<Omit<ChainCommand, 'follow'>> {

@@ -235,6 +235,26 @@ describeOnChain('the command line on a chain', () => {
     },
   )
 
+  test('a stop sends no more requests that wait for the rate limit of a node', async () => {
+    let ask: () => void = () => undefined
+    const isAsked = new Promise<void>((resolve) => (ask = resolve))
+    const proxy = await startProxy(chain.url, ({ method }, pass) => {
+      if (method === 'eth_getCode') ask()
+      return pass()
+    })
+    const limited = path.join(homes.folder, 'limited.json')
+    const slow = { rpc: [{ url: proxy.url, requestsPerSecond: 1 }], otherPositionManagers: chain.accounts.slice(0, 4) }
+    await writeFile(limited, JSON.stringify({ ...json, ...slow }))
+    const writing = start(['chain', '--follow', limited], {})
+    await isAsked
+    writing.kill('SIGTERM')
+    proxy.takeCounts()
+    expect(await writing.ended).toMatchObject({ status: 0 })
+    const sent = Object.values(proxy.takeCounts()).reduce((sum, count) => sum + count, 0)
+    expect(sent).toBeLessThanOrEqual(1)
+    await proxy.close()
+  })
+
   test('ends without an error where the reader of its facts has closed the pipe', async () => {
     const writing = start(['chain', '--follow', file], {})
     await writing.says(/"kind":"mark"/)

@@ -4,12 +4,17 @@ import type { Database } from '../../database/database.ts'
 
 /** Seconds that the feed, its writers and then the database have to close each: after the requests, or after the signal. */
 export const closeSeconds = 5
-/** Time from the end of a command to its exit where connections are still open. */
+/** Time from the end of a command to its exit where connections or requests are still open. */
 const exitMilliseconds = 100
 
 /** Closes the database at the end of a command. Connections to a server that does not answer do not keep the process alive. */
 export async function closeAtEnd(database: Database): Promise<void> {
   await withinSeconds(closeSeconds, database.close())
+  exitAtEnd()
+}
+
+/** Ends the process at the end of a command, though connections or requests to servers are open. */
+export function exitAtEnd(): void {
   // By then the exit code is set, and an error is printed.
   setTimeout(() => process.exit(), exitMilliseconds).unref()
 }
