@@ -12,7 +12,8 @@ import { NewestBlocks } from './rpc/newest/newest-blocks.ts'
 import { contractCall } from './rpc/calls/contract-call.ts'
 import { contractExists, isMulticall } from './rpc/contract-existence.ts'
 import type { Report } from './rpc/fault-watch.ts'
-import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
+import type { Node } from './rpc/node.ts'
+import { connectNodes, connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
 import { VaultKinds } from './vaults/vault-kinds.ts'
 import { nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
@@ -56,9 +57,10 @@ export interface ChainOptions {
  * @throws {BadChainConfig} with every problem
  */
 export async function connectChain(options: ChainOptions, isResumed: boolean): Promise<ChainConnection> {
+  const nodes = connectNodes(options.config.rpc)
   for (;;) {
     try {
-      return await connectAtNewest(options, isResumed)
+      return await connectAtNewest(options, nodes, isResumed)
     } catch (error) {
       // The newest final block was reorganised: connect again.
       if (!(error instanceof Contradiction)) throw error
@@ -69,18 +71,13 @@ export async function connectChain(options: ChainOptions, isResumed: boolean): P
 
 async function connectAtNewest(
   { file, config, report, signal, once, retry, onLastingFault = () => undefined }: ChainOptions,
+  nodes: readonly Node[],
   isResumed: boolean,
 ): Promise<ChainConnection> {
   const newest = new NewestBlocks()
-  const rpc = connectRpc(config, { report, signal, retry, newest, onLastingFault, givesUp: once })
-  const impatientRpc = connectRpc(config, {
-    report,
-    signal,
-    retry,
-    newest,
-    onLastingFault: () => undefined,
-    givesUp: true,
-  })
+  const shared = { report, signal, retry, nodes, newest }
+  const rpc = connectRpc(config, { ...shared, onLastingFault, givesUp: once })
+  const impatientRpc = connectRpc(config, { ...shared, onLastingFault: () => undefined, givesUp: true })
   const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
   // Not awaited: a node may be slow.

@@ -67,6 +67,14 @@ describeOnChain('a reader of two nodes, of which one grants calls too little gas
     expect(lines).toEqual(right)
   })
 
+  test('observes the pause that a node asks for with all its requests', async () => {
+    intercept = (_, pass) => pass()
+    const { rpc, impatientRpc } = await connectChain(optionsOf(jsonOf(chain.url, proxy.url)), false)
+    intercept = () => Promise.resolve({ status: 429, body: 'too many', headers: { 'retry-after': '30' } })
+    await expect(rpc.nodes[1]?.chainId()).rejects.toMatchObject({ name: 'RequestFailed' })
+    expect(impatientRpc.nodes[1]?.restMilliseconds()).toBeGreaterThan(0)
+  })
+
   test('takes a failure and an empty answer of one node for none, in whichever order the nodes are queried', async () => {
     const [vault] = vaults as readonly [Operator]
     const call = contractCall(totalSupply, vault.address, 'totalSupply', [])

@@ -66,6 +66,8 @@ export interface RpcOptions extends Omit<FaultWatchOptions, 'times'> {
   readonly signal: AbortSignal
   readonly retry?: RpcRetryOptions | undefined
   readonly limits?: NodeLimits | undefined
+  /** The nodes of `rpc`, shared by all connections to a chain: their rate limits and pauses hold for all requests. */
+  readonly nodes?: readonly Node[]
   /** The newest blocks, shared by all connections to a chain. */
   readonly newest?: NewestBlocks
 }
@@ -78,12 +80,17 @@ interface AskOptions {
   readonly anyNode?: boolean
 }
 
+/** Creates the clients of a chain's nodes. */
+export function connectNodes(rpc: ChainConfig['rpc'], limits?: NodeLimits): readonly Node[] {
+  const hashes = new HeaderHashes(rpc.length)
+  return rpc.map((node) => connectNode(node, limits, hashes))
+}
+
 /** Connects to the nodes of a chain. */
 export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
   const { signal, retry = defaultRetry, limits, newest = new NewestBlocks() } = options
   const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
-  const hashes = new HeaderHashes(rpc.length)
-  const nodes = rpc.map((node) => connectNode(node, limits, hashes))
+  const nodes = options.nodes ?? connectNodes(rpc, limits)
   const faults = new FaultWatch({ ...options, times })
   const order = new NodeOrder(nodes, { ...options, times })
   const checked = new Set<Node>()
