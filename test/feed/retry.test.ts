@@ -207,15 +207,15 @@ test('a wait that ends with another error is reported as over', async () => {
 test('a wait is reported again where its reason has become another one, and not where reasons take turns', async () => {
   const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn() }
   const toOutage = classifyServerError('host:5432')
-  const answer = (code: string, message: string): unknown =>
+  const answer = (code: string, message: string): Error | null =>
     toOutage(Object.assign(new Error(message), { code, severity: 'FATAL' }))
   const refused = toOutage(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
   const starting = answer('57P03', 'the database system is starting up')
   const password = answer('28P01', 'password authentication failed for user "feed"')
   const errors = [refused, starting, password, password]
   const work = (): Promise<string> => {
-    const error = errors.shift()
-    return error === undefined ? Promise.resolve('done') : Promise.reject(error)
+    const error = errors.shift() ?? null
+    return error === null ? Promise.resolve('done') : Promise.reject(error)
   }
   expect(await retryDuringOutage(work, outageObserver, undefined)).toBe('done')
   expect(outageObserver.onWait.mock.calls.map(([reason]) => reason.message)).toEqual([
