@@ -39,27 +39,41 @@ export class BadUsage extends Error {
   }
 }
 
+/** The options of each command. */
+const optionsOf: Readonly<Record<Exclude<Command['name'], 'help'>, readonly string[]>> = {
+  serve: ['feed', 'chain', 'skip-bad'],
+  ingest: ['skip-bad', 'jobs'],
+  migrate: [],
+  chain: ['follow'],
+  'chain check': [],
+}
+
 /**
  * Parses the command line.
  * @throws {BadUsage} when the command line is invalid
  */
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parse(args)
-  const [name, file, ...more] = positionals
-  const skipBad = values['skip-bad'] ?? false
   if (values.help === true) return { name: 'help' }
-  const { feed = null, chain = null, follow = false } = values
-  const jobs = readJobs(values.jobs)
-  if (name !== 'ingest' && values.jobs !== undefined) throw new BadUsage('--jobs is for ingest.')
-  if (name === 'serve' && file === undefined && !follow) return { name, feed, chain, skipBad }
-  if (name === 'migrate' && args.length === 1) return { name }
-  const isOneFile = file !== undefined && more.length === 0 && feed === null && chain === null
-  if (name === 'ingest' && isOneFile && !follow) return { name, feed: file, skipBad, jobs }
-  if (name === 'chain' && isOneFile && !skipBad) return { name, file, follow }
+  const { feed = null, chain = null, follow = false, 'skip-bad': skipBad = false } = values
+  const [command, file, ...more] = positionals
   const [checked] = more
-  const isCheck = name === 'chain' && file === 'check' && more.length === 1 && feed === null && chain === null
-  if (isCheck && checked !== undefined && !skipBad && !follow) return { name: 'chain check', file: checked }
-  throw new BadUsage(usageProblem(name, positionals.slice(1)))
+  const name = command === 'chain' && file === 'check' && checked !== undefined ? 'chain check' : command
+  requireOptionsOf(name, Object.keys(values))
+  const jobs = readJobs(values.jobs)
+  const isOneFile = file !== undefined && more.length === 0
+  if (name === 'serve' && file === undefined) return { name, feed, chain, skipBad }
+  if (name === 'migrate' && file === undefined) return { name }
+  if (name === 'ingest' && isOneFile) return { name, feed: file, skipBad, jobs }
+  if (name === 'chain' && isOneFile) return { name, file, follow }
+  if (name === 'chain check' && checked !== undefined && more.length === 1) return { name, file: checked }
+  throw new BadUsage(usageProblem(name, positionals))
+}
+
+function requireOptionsOf(name: string | undefined, given: readonly string[]): void {
+  const options = Object.entries(optionsOf).find(([command]) => command === name)?.[1] ?? given
+  const other = given.find((option) => !options.includes(option))
+  if (other !== undefined) throw new BadUsage(`--${other} is not for ${name === 'serve' ? 'npm start' : name}.`)
 }
 
 const maxJobs = 64
@@ -70,11 +84,11 @@ function readJobs(text = '1'): number {
   throw new BadUsage(`--jobs is ${JSON.stringify(text)}, not a number from 1 to ${maxJobs}.`)
 }
 
-function usageProblem(name: string | undefined, rest: readonly string[]): string {
+function usageProblem(name: string | undefined, [command = '', ...rest]: readonly string[]): string {
   if (name === 'ingest') return 'Name one feed.'
-  if (name === 'chain') return 'Name one chain.json.'
+  if (name === 'chain' || name === 'chain check') return 'Name one chain.json.'
   if (name === 'migrate') return 'migrate takes no options.'
-  return `There is nothing to do with ${rest.join(' ')}.`
+  return `There is nothing to do with ${(name === 'serve' ? rest : [command, ...rest]).join(' ')}.`
 }
 
 function parse(args: readonly string[]) {
