@@ -52,6 +52,12 @@ test.each<[string, unknown, (node: Node) => Promise<unknown>]>([
   expect(await faultOf(always({ result }), send)).toMatch(/^gave /)
 })
 
+test('a node without the bytes of a call or of a contract is at fault with that', async () => {
+  const nothing = always({ result: null })
+  expect(await faultOf(nothing, call)).toBe('gave no bytes for a call')
+  expect(await faultOf(nothing, (node) => node.code(nobody, hash))).toBe('gave no bytes for the code of a contract')
+})
+
 test('a node that answers with a batch of errors is at fault', async () => {
   const body = JSON.stringify([{ jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'one of many' } }])
   expect(await faultOf(always({ status: 200, body }), call)).toMatch(/^gave /)

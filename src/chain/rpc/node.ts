@@ -109,14 +109,14 @@ export function connectNode(
     receiptLogsOf: async (blockHash) =>
       requireOf(blockHash, readReceiptLogs(await request({ method: 'eth_getBlockReceipts', params: [blockHash] }))),
     code: async (address, blockHash) =>
-      bytes(await request({ method: 'eth_getCode', params: [address, { blockHash }] })),
+      bytes('the code of a contract', await request({ method: 'eth_getCode', params: [address, { blockHash }] })),
     async balance(account, blockHash) {
       const balance = await request({ method: 'eth_getBalance', params: [account, { blockHash }] })
       if (!isHex(balance) || balance === '0x') throw new NodeFault('gave no number for a balance')
       return BigInt(balance)
     },
     call: async (to, data, blockHash) =>
-      bytes(await request({ method: 'eth_call', params: [{ to, data }, { blockHash }] })),
+      bytes('a call', await request({ method: 'eth_call', params: [{ to, data }, { blockHash }] })),
     restMilliseconds: () => Math.max(0, restsUntil - performance.now()),
     explain: (error) => explainFault(error, url),
   }
@@ -209,7 +209,7 @@ function isRpcError(text: string): boolean {
   }
 }
 
-function bytes(value: unknown): Hex {
-  if (!isHex(value) || value.length % 2 !== 0) throw new NodeFault('gave no bytes for a call')
+function bytes(of: string, value: unknown): Hex {
+  if (!isHex(value) || value.length % 2 !== 0) throw new NodeFault(`gave no bytes for ${of}`)
   return value
 }
