@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { ingestCommand } from '../../src/cli/commands/ingest.ts'
 import { emptyDatabase } from '../support/database.ts'
@@ -49,4 +51,25 @@ test('chunks of standard input that arrive without a pause are applied in one ba
   expect(status).toBe(0)
   expect(await database.prisma.strategy.count()).toBe(50)
   expect(await database.prisma.commitLog.count()).toBe(1)
+})
+
+test('a stop before the end of gzipped standard input does not count as damage', async () => {
+  const stopping = new AbortController()
+  const input = new PassThrough()
+  const output = Object.assign(new PassThrough(), { isTTY: false })
+  const running = ingestCommand({
+    database: await emptyDatabase(),
+    feed: '-',
+    skipBad: false,
+    input,
+    signal: stopping.signal,
+    output: output as unknown as NodeJS.WriteStream,
+    nowSeconds: () => midnight,
+  })
+  const bytes = gzipSync(feedText([strategy('one')]))
+  input.write(bytes.subarray(0, bytes.length / 2))
+  await setImmediate()
+  stopping.abort()
+  expect(await running).toBe(1)
+  expect(String(output.read())).toContain('Stopped before the end of the feed')
 })

@@ -36,6 +36,7 @@ export async function* countBytes(chunks: AsyncIterable<Buffer>, progress: Progr
 
 /**
  * Decompresses a source that starts with the gzip magic number, and passes through any other.
+ * @param signal ends the source early where it has aborted, so that its end is no damage
  * @throws {UnreadableFeed} when the compressed data is damaged or incomplete
  * @see RFC 1952, section 2.3.1
  */
@@ -43,6 +44,7 @@ export async function* decompress(
   compressed: AsyncIterable<Buffer>,
   name: string,
   progress: Progress,
+  signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const chunks = oneByOne(compressed)
   const first = await firstBytes(chunks)
@@ -64,6 +66,7 @@ export async function* decompress(
       yield chunk
     }
   } catch (error) {
+    if (signal?.aborted === true) return
     throw new UnreadableFeed(name, `can't be unpacked to its end: ${(error as Error).message}`)
   }
   // Zero bytes may pad the end. After one, zlib reads no further.

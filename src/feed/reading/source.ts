@@ -181,7 +181,7 @@ export function inputSource(input: Readable, signal?: AbortSignal): ByteSource {
   const chunks = signal === undefined ? input : abortable(signal, input)
   // A read that waits for more would keep the process alive.
   const close = (): Promise<void> => Promise.resolve(void input.destroy())
-  return { name, ...atBeginning(), chunks: decompress(chunks, name, progress), progress, close }
+  return { name, ...atBeginning(), chunks: decompress(chunks, name, progress, signal), progress, close }
 }
 
 /** Returns a source whose chunks are joined to those of a file, as long as they come without a pause. */
