@@ -50,6 +50,7 @@ export function createReadUntilRecorder({
 }: ReadUntilOptions): ReadUntilRecorder {
   let startedAt = -Infinity
   let writing: Promise<void> = Promise.resolve()
+  let isWriting = false
   return {
     async atEnd({ lookedAtMilliseconds, block, isWithinLine = false }) {
       const now = performance.now()
@@ -62,10 +63,14 @@ export function createReadUntilRecorder({
         // The position is unknown during an outage; the next call records it.
         return
       }
-      if (isWithinLine) return
+      // Two writes that wait for the row may commit in any order.
+      if (isWithinLine || isWriting) return
       const seenAt = Math.floor(nowSeconds() - (now - lookedAtMilliseconds) / 1000)
       const end = { readUntil: block?.timestamp ?? seenAt, block: block ?? null }
-      writing = saveReadUntil(database, feed, line(), end).catch(() => undefined)
+      isWriting = true
+      writing = saveReadUntil(database, feed, line(), end)
+        .catch(() => undefined)
+        .finally(() => (isWriting = false))
     },
     settled: () => writing,
   }
