@@ -5,7 +5,7 @@ import { probeMilliseconds } from '../limits.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
 import type { DataAge, Readiness } from '../http/ops/health.ts'
 import { memoizeBriefly } from '../http/async/memoize-briefly.ts'
-import { resultWithin } from '../time-limit.ts'
+import { resultWithin } from '../database/cancellation.ts'
 import { type FeedConditions, noFeedProblems } from './feed-conditions.ts'
 
 /** Options of {@link createReadiness}. */

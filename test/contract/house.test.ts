@@ -28,7 +28,6 @@ const layers: Readonly<Record<string, Layer>> = {
   domain: { layers: [], packages: ['decimal.js', 'viem'] },
   // All layers except domain may import it.
   limits: { layers: [], packages: [] },
-  'time-limit': { layers: [], packages: [] },
   // Of the database it uses only the syntax of an address.
   config: { layers: ['limits', 'src/database/postgresql/server-address.ts'], packages: ['zod'] },
   // Only here: Prisma, PGlite and pg.
@@ -45,7 +44,7 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['node:*', 'viem', 'viem/utils', '@ponder/utils', 'zod', 'lru-cache'],
   },
   graphql: {
-    layers: ['limits', 'time-limit', 'domain', 'database', 'fairness'],
+    layers: ['limits', 'domain', 'database', 'fairness'],
     packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache', 'node:perf_hooks'],
   },
   // It gets the executor as a parameter, so that it cannot add behaviour to the schema's, and knows the executor's types.
@@ -56,8 +55,7 @@ const layers: Readonly<Record<string, Layer>> = {
   // Of the domain it uses only the syntax of a data version, of the database only cancellation and cache tags.
   http: {
     layers: [
-      ...['limits', 'time-limit'],
-      'src/domain/identity/data-version.ts',
+      ...['limits', 'src/domain/identity/data-version.ts'],
       ...['src/database/cancellation.ts', 'src/database/commits/cache-tags.ts'],
       ...['fairness', 'graphql', 'rest'],
     ],
@@ -78,7 +76,7 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['preact', 'preact/hooks', '@urql/core', 'graphql-sse', 'uplot', '@tanstack/virtual-core'],
   },
   cli: {
-    layers: ['limits', 'time-limit', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http'],
+    layers: ['limits', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http'],
     packages: ['node:*', 'cli-progress', 'pino'],
   },
   main: {

@@ -1,4 +1,4 @@
-import { resultWithin } from '../../time-limit.ts'
+import { resultWithin } from '../../database/cancellation.ts'
 
 /** How long a client waits for work that another sender began before it begins its own, in milliseconds: a few reads. */
 const sharedMilliseconds = 100

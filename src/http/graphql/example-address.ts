@@ -4,7 +4,7 @@ import type { Executor } from '../../graphql/execution/executor.ts'
 import type { FixedDocument } from '../../graphql/execution/fixed-document.ts'
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
-import { resultWithin } from '../../time-limit.ts'
+import { resultWithin } from '../../database/cancellation.ts'
 import { type ReportError, sharedWork } from '../shared-work.ts'
 
 const mostValuable: FixedDocument = {

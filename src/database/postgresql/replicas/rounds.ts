@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { resultWithin } from '../../cancellation.ts'
 import { Pauses } from '../../pauses.ts'
 
 /** Minimum time between two rounds, however often they are requested. */
@@ -55,10 +55,7 @@ export class Rounds {
   }
 }
 
-/** Returns the result of work; null where it takes longer. */
+/** Returns the result of work, or null where it takes longer than a time, which may be infinite. */
 export async function nullIfLate<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {
-  if (milliseconds === Infinity) return work
-  const answered = new AbortController()
-  const late = wait(milliseconds, null, { signal: answered.signal }).catch(() => null)
-  return Promise.race([work, late]).finally(() => answered.abort())
+  return milliseconds === Infinity ? work : resultWithin(milliseconds, work)
 }

@@ -1,7 +1,6 @@
-import type { Cancellation } from '../../../database/cancellation.ts'
+import { type Cancellation, resultWithin } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import { admissionLimits } from '../../../limits.ts'
-import { resultWithin } from '../../../time-limit.ts'
 import type { AdmissionControl } from './admission-control.ts'
 import { FairQueue } from '../../../fairness/fair-queue.ts'
 import { measureBusyTime } from './busy-time.ts'
