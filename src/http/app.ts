@@ -39,10 +39,10 @@ import { createPages } from './pages/pages.ts'
 import type { PageFolders } from './pages/static-content.ts'
 import { createProduce, type Respond } from './produce.ts'
 import { refuse } from './refuse.ts'
-import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
+import { createProcessCapacity } from './server/capacity/process-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { type AdapterOptions, nodeAdapter, type NodeListener } from './server/node-adapter.ts'
-import type { ReportError } from './shared-work.ts'
+import type { ReportError } from './process-context.ts'
 
 /** The gateway, through the Fetch API and through node:http, and its streams, which must be notified of commits. */
 export interface App {
@@ -115,7 +115,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const isOpen = apiKeys.length === 0
   const findDocument = createFindDocument(queryLimits.bytes, options.persistedOperations)
   const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })
-  const capacity = createSharedCapacity(limits)
+  const capacity = createProcessCapacity(limits)
   const turns = new Turns(connectionLimits.iterationMilliseconds)
 
   const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
@@ -183,10 +183,10 @@ function createHandle(handlers: HandlersByPath, versions: DataVersions): Adapter
   function toOutgoing(exchange: Exchange, response: HandlerResponse): OutgoingResponse | Promise<OutgoingResponse> {
     if (response instanceof StreamedResponse) return toOutgoingStream(exchange, response, versions)
     const { request, trace, headers, stateAtStart } = exchange
-    const shared = stateAtStart !== null && response.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
+    const ofData = stateAtStart !== null && response.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
     const ofSender = response.isPublic ? noHeaders : headers
-    return negotiate(request, response, shared.concat(ofSender, 'x-request-id', trace.id))
+    return negotiate(request, response, ofData.concat(ofSender, 'x-request-id', trace.id))
   }
 
   return handle

@@ -14,7 +14,7 @@ import type { OnDisconnect } from './cache/productions.ts'
 import type { DataVersions } from './cache/data-versions.ts'
 import type { Exchange } from './middleware.ts'
 import { deadlineExceeded, overloaded, formatProblem, outdated, refuse } from './refuse.ts'
-import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
+import type { ProcessCapacity } from './server/capacity/process-capacity.ts'
 
 /** The members of an exchange by which its response is produced. */
 export type ProducedExchange = Pick<Exchange, 'request' | 'sender' | 'stateAtStart'> & {
@@ -40,7 +40,7 @@ export type Produce = <Requested extends ProducedExchange>(
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
 export function createProduce(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
-  capacity: SharedCapacity,
+  capacity: ProcessCapacity,
   versions: DataVersions,
   edgePolicy: EdgePolicy | null,
 ): Produce {

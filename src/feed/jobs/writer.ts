@@ -7,7 +7,7 @@ import { CommitsLost } from '../position/expected-state.ts'
 import { loadBatchState } from '../projector/batch-state.ts'
 import type { ParsedLine, LineOutcome } from '../projector/line-outcome.ts'
 import { project } from '../projector/project-lines.ts'
-import { factsOf, newestFactTime, saveSharedRows } from '../projector/projector.ts'
+import { factsOf, newestFactTime, saveContendedRows } from '../projector/projector.ts'
 import { saveChanges } from '../projector/save-changes.ts'
 
 /** The lines of a round that one writer applies: all lines about certain vaults, in the order of the feed. */
@@ -118,7 +118,7 @@ async function writePart(
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
   await gate(outcomes)
   const newestTs = newestFactTime(batch, outcomes, ['applied'])
-  const { logged } = await saveSharedRows(transaction, projection, figures, { nonce, newestTs })
+  const { logged } = await saveContendedRows(transaction, projection, figures, { nonce, newestTs })
   return {
     outcomes,
     nonce: logged === null ? null : nonce,

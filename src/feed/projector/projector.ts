@@ -89,7 +89,7 @@ async function applyInTransaction(
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
   await beforeCommit?.(outcomes)
   const newestTs = newestFactTime(batch, outcomes, ['applied'])
-  const { logged } = await saveSharedRows(transaction, projection, figures, { nonce, newestTs })
+  const { logged } = await saveContendedRows(transaction, projection, figures, { nonce, newestTs })
   const hasKnown = outcomes.some(({ status }) => status === 'skipped')
   const isCovered = !hasApplied && (hasKnown || !isUncovered(expected))
   // Read after the facts that the lines were compared with, so that its history contains them.
@@ -104,11 +104,11 @@ export function factsOf(batch: readonly ParsedLine[]): Fact[] {
 }
 
 /**
- * Writes the rows that all writers share, last in a transaction: figures of strategies, the commit log, and tallies of vaults.
+ * Writes the rows that all writers contend for, last in a transaction: figures of strategies, the commit log, and tallies of vaults.
  * Their locks serialise writers until the transaction ends.
  * @returns the version of the commit, which the caller need not wait for; null where nothing changed, so that none was logged
  */
-export async function saveSharedRows(
+export async function saveContendedRows(
   transaction: Transaction,
   projection: Projection,
   figures: readonly FiguresDay[],

@@ -1,7 +1,7 @@
 import { resultWithin } from '../../database/cancellation.ts'
 
 /** How long a client waits for work that another sender began before it begins its own, in milliseconds: a few reads. */
-const sharedMilliseconds = 100
+const otherMilliseconds = 100
 
 /**
  * Returns the result of work that another sender began. Where it takes long, it may wait for the turn of that sender: own work
@@ -9,8 +9,8 @@ const sharedMilliseconds = 100
  * @throws the error of the own work, where both fail
  */
 export async function otherOrOwn<Result>(other: Promise<Result>, beginOwn: () => Promise<Result>): Promise<Result> {
-  const shared = await within(sharedMilliseconds, other)
-  if (shared !== null) return shared
+  const inTime = await within(otherMilliseconds, other)
+  if (inTime !== null) return inTime
   const own = beginOwn()
   return Promise.any([other, own]).catch(() => own)
 }

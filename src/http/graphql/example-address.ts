@@ -5,7 +5,7 @@ import type { FixedDocument } from '../../graphql/execution/fixed-document.ts'
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { resultWithin } from '../../database/cancellation.ts'
-import { type ReportError, sharedWork } from '../shared-work.ts'
+import { type ReportError, processContext } from '../process-context.ts'
 
 const mostValuable: FixedDocument = {
   text: '{ vaults(first: 1) { nodes { address } } }',
@@ -33,9 +33,9 @@ export function createExampleAddress({
   report,
 }: ExampleAddressOptions): () => Promise<string | null> {
   if (!isOpen) return () => Promise.resolve(null)
-  const shared = sharedWork('example-address', report)
+  const context = processContext('example-address', report)
   const find = async (signal: Canceller): Promise<string | null> => {
-    const { body } = await executor.runFixed(mostValuable, {}, { ...shared, signal })
+    const { body } = await executor.runFixed(mostValuable, {}, { ...context, signal })
     const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
     return vault?.address ?? null
   }
@@ -44,7 +44,7 @@ export function createExampleAddress({
     try {
       return await resultWithin(addressSeconds * 1000, find(signal))
     } catch (error) {
-      if (!(error instanceof AdmissionQueueFull)) shared.report(error)
+      if (!(error instanceof AdmissionQueueFull)) context.report(error)
       return null
     } finally {
       signal.abort()

@@ -11,7 +11,7 @@ import type { PathStages } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import type { Produce, ProducedExchange, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-counter.ts'
-import { type ReportError, sharedWork } from '../shared-work.ts'
+import { type ReportError, processContext } from '../process-context.ts'
 import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
 import { createEvaluate } from './responses/evaluation/evaluate.ts'
@@ -83,7 +83,7 @@ export function createLive(options: LiveOptions): Live {
     observer = noObserver,
   } = options
   const limits = { ...liveLimits, ...options.limits }
-  const shared = sharedWork('live', options.report)
+  const streamsContext = processContext('live', options.report)
   const { onEvaluation, onDelivery } = observer
   const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
   // Streams leave a third of the file descriptors to other connections.
@@ -95,10 +95,10 @@ export function createLive(options: LiveOptions): Live {
     versions,
     limits,
     fanOut,
-    report: shared.report,
+    report: streamsContext.report,
   })
-  const evaluate = createEvaluate({ cache, versions, produce, shared })
-  const operations = createLiveOperations(executor, limits, shared)
+  const evaluate = createEvaluate({ cache, versions, produce, streamsContext })
+  const operations = createLiveOperations(executor, limits, streamsContext)
   const resumptions = new Resumptions({ versions, awaitVersion, fanOut })
   const ofState: StateStreamParts = { limits, connections, responses, resumptions }
   const createLedgerStream = createLedgerStreams({ limits, connections, tail, versions, onDelivery })

@@ -48,19 +48,21 @@ export function rateLimit(limit: RateLimit | null): Middleware | null {
 export function rateLimiter(limit: RateLimit, maxSenders = countedSenders): CountRequest {
   const quota = { points: limit.requests, duration: limit.seconds }
   const own = new RateLimiterMemory(quota)
-  const shared =
+  const ofAllWorkers =
     limit.isAcrossWorkers === true ? new RateLimiterCluster({ ...quota, timeoutMs: primaryTimeoutMs }) : null
   // The limiter itself stores a count and a timer for each sender until the window ends, without a limit.
   const counted = new LRUCache<string, true>({
     max: maxSenders,
     dispose: (_, sender) => {
-      for (const limiter of [own, shared]) void limiter?.delete(sender).catch(() => undefined)
+      for (const limiter of [own, ofAllWorkers]) void limiter?.delete(sender).catch(() => undefined)
     },
   })
   const policy = { 'ratelimit-policy': `"default";q=${limit.requests};w=${limit.seconds}` }
   return async (sender) => {
     if (counted.get(sender) === undefined) counted.set(sender, true)
-    const { state, refused } = await (shared === null ? consume(own, sender) : consumeShared(shared, own, sender))
+    const { state, refused } = await (ofAllWorkers === null
+      ? consume(own, sender)
+      : consumeInPrimary(ofAllWorkers, own, sender))
     // The limiter counts by the machine's clock, which may be set back; the timer that ends the window does not.
     const seconds = Math.min(limit.seconds, Math.ceil(state.msBeforeNext / 1000))
     const headers = { ...policy, ratelimit: `"default";r=${Math.max(0, state.remainingPoints)};t=${seconds}` }
@@ -90,6 +92,10 @@ async function consume(limiter: RateLimiterMemory | RateLimiterCluster, sender: 
 }
 
 /** Counts in the primary process; while that does not respond, this process counts for itself. */
-async function consumeShared(shared: RateLimiterCluster, own: RateLimiterMemory, sender: string): Promise<Count> {
-  return consume(shared, sender).catch(() => consume(own, sender))
+async function consumeInPrimary(
+  ofAllWorkers: RateLimiterCluster,
+  own: RateLimiterMemory,
+  sender: string,
+): Promise<Count> {
+  return consume(ofAllWorkers, sender).catch(() => consume(own, sender))
 }

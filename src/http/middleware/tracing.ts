@@ -5,7 +5,7 @@ import { liveRoutes } from '../../rest/live-routes.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { probePaths } from '../ops/probe-paths.ts'
-import type { ReportError } from '../shared-work.ts'
+import type { ReportError } from '../process-context.ts'
 
 /** Log record of a request: it has the route instead of the target, which may contain confidential data. */
 export interface AnsweredRequest {

@@ -3,7 +3,7 @@ import type { IncomingRequest } from '../incoming-request.ts'
 import { type Exchange, emptyBody } from '../middleware.ts'
 import { senderOf } from '../sender.ts'
 import { fetchedStream } from './byte-sink.ts'
-import { BodyShare } from './capacity/shared-capacity.ts'
+import { BodyShare } from './capacity/process-capacity.ts'
 import type { AdapterOptions } from './node-adapter.ts'
 import { fetchedBody } from './request-body.ts'
 

@@ -9,14 +9,14 @@ import type { StartTrace } from '../middleware/tracing.ts'
 import { senderOf } from '../sender.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import { startStream } from './byte-sink.ts'
-import { BodyShare, type SharedCapacity } from './capacity/shared-capacity.ts'
+import { BodyShare, type ProcessCapacity } from './capacity/process-capacity.ts'
 import { UnsentBytes } from './capacity/unsent-bytes.ts'
 import { awaitsContinue, discardRest, socketBody } from './request-body.ts'
 
 /** Options of the adapters that pass requests to the gateway's handler. */
 export interface AdapterOptions {
   readonly limits: HttpLimits
-  readonly capacity: SharedCapacity
+  readonly capacity: ProcessCapacity
   /** Lets senders take turns when many requests resume at once, such as pipelined ones. */
   readonly turns: Turns
   readonly startTrace: StartTrace

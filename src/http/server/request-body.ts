@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type HttpLimits } from '../../limits.ts'
 import { bodyChunkBytes } from '../../limits/connections.ts'
 import type { BoundedRequest } from './bounded-request.ts'
-import type { BodyShare } from './capacity/shared-capacity.ts'
+import type { BodyShare } from './capacity/process-capacity.ts'
 
 /** A body, or the reason why it is not read. */
 export type Body = Buffer<ArrayBuffer> | Unread

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultHttpLimits } from '../../../src/limits.ts'
 import { bodyChunks, discardedBytes } from '../../../src/limits/connections.ts'
 import { fetchedBody } from '../../../src/http/server/request-body.ts'
-import { BodyShare, createSharedCapacity } from '../../../src/http/server/capacity/shared-capacity.ts'
+import { BodyShare, createProcessCapacity } from '../../../src/http/server/capacity/process-capacity.ts'
 import { listen } from '../../../src/http/server/server.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -113,7 +113,7 @@ test('a body whose Content-Length is over the limit is refused before it is rece
     await fetchedBody(
       { body: never, headers },
       defaultHttpLimits,
-      new BodyShare(createSharedCapacity(defaultHttpLimits).bodies, 'a'),
+      new BodyShare(createProcessCapacity(defaultHttpLimits).bodies, 'a'),
     ),
   ).toBe('too large')
 })
@@ -129,7 +129,7 @@ test('a body is not read beyond its limit', async () => {
     await fetchedBody(
       { body: endless, headers: new Headers() },
       limits,
-      new BodyShare(createSharedCapacity(limits).bodies, 'a'),
+      new BodyShare(createProcessCapacity(limits).bodies, 'a'),
     ),
   ).toBe('too large')
   expect(chunks).toBe(11)

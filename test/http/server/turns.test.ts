@@ -5,7 +5,7 @@ import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import type { OutgoingResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createAwaitVersion } from '../../../src/http/middleware/min-data-version.ts'
 import { createTracing } from '../../../src/http/middleware/tracing.ts'
-import { createSharedCapacity } from '../../../src/http/server/capacity/shared-capacity.ts'
+import { createProcessCapacity } from '../../../src/http/server/capacity/process-capacity.ts'
 import { type AdapterOptions, nodeAdapter } from '../../../src/http/server/node-adapter.ts'
 import { defaultHttpLimits } from '../../../src/limits.ts'
 import { connectionLimits } from '../../../src/limits/connections.ts'
@@ -59,7 +59,7 @@ async function gateway(handle: AdapterOptions['handle'], onEnd?: () => void): Pr
   const shared = deferred()
   const listener = nodeAdapter({
     limits: defaultHttpLimits,
-    capacity: createSharedCapacity(defaultHttpLimits),
+    capacity: createProcessCapacity(defaultHttpLimits),
     turns: new Turns(iterationMilliseconds),
     startTrace: createTracing(nothing),
     handle: (exchange) => (exchange.request.path === '/shared' ? shared.promise.then(() => empty) : handle(exchange)),

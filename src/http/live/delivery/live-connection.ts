@@ -39,7 +39,7 @@ export class LiveConnection implements SlowStream {
   #waiting: Set<Drainable> | null = null
 
   /**
-   * @param sender its client, the unit of the shared limits
+   * @param sender its client, the unit of the limits on all streams
    * @param unsent counts what clients have not read
    */
   constructor(
@@ -95,8 +95,8 @@ export class LiveConnection implements SlowStream {
     this.#send(frame)
   }
 
-  heartbeat(shared: Buffer): void {
-    if (!this.isFull) this.#send(this.heartbeatFrame?.() ?? shared)
+  heartbeat(usual: Buffer): void {
+    if (!this.isFull) this.#send(this.heartbeatFrame?.() ?? usual)
   }
 
   /** Calls `onDrained` once the client has read everything; repeated calls before that have no effect. */

@@ -40,8 +40,7 @@ export type CreateLedgerStream = (
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function createLedgerStreams(options: LedgerStreamOptions): CreateLedgerStream {
   const { limits, connections, tail, versions, onDelivery } = options
-  const frames = new RowFrames(limits)
-  const pace = new RowPace()
+  const common = { limits, tail, frames: new RowFrames(limits), pace: new RowPace(), versions, onDelivery }
 
   return async (exchange, { filter, after, format }, { slot }) => {
     const resumed = resumedPosition(exchange, after)
@@ -55,8 +54,7 @@ export function createLedgerStreams(options: LedgerStreamOptions): CreateLedgerS
       const id = resumed === null && position !== 'malformed' ? formatLedgerPosition(position) : null
       connection.write(eventFrame({ retry: limits.retrySeconds * 1000, id }))
       if (!versions.isListening) connection.sendStale(format.staleFrame)
-      const shared = { limits, tail, frames, pace, versions, onDelivery }
-      new LedgerSubscriber({ ...shared, sender: exchange.sender, connection, filter, format, position })
+      new LedgerSubscriber({ ...common, sender: exchange.sender, connection, filter, format, position })
     })
   }
 }

@@ -49,12 +49,12 @@ const mediaType = 'application/graphql-response+json'
 /**
  * Creates the operations of streams.
  * @param documentBytes memory of the documents of open streams
- * @param shared context of the work that all streams share
+ * @param streamsContext context of the work that all streams share
  */
 export function createLiveOperations(
   executor: Executor,
   { documentBytes }: Pick<LiveLimits, 'documentBytes'>,
-  shared: RequestContext,
+  streamsContext: RequestContext,
 ): LiveOperations {
   const documents = new StreamDocuments(documentBytes)
 
@@ -71,7 +71,7 @@ export function createLiveOperations(
   }
 
   return {
-    requestContext: shared,
+    requestContext: streamsContext,
     documents,
     run,
 
@@ -98,9 +98,9 @@ export function createLiveOperations(
       const unexpected: unknown[] = []
       const report = (error: unknown): string => {
         unexpected.push(error)
-        return shared.sender
+        return streamsContext.sender
       }
-      const { body, errors } = await executor.runFixed(document, {}, { ...shared, signal, report }, { value })
+      const { body, errors } = await executor.runFixed(document, {}, { ...streamsContext, signal, report }, { value })
       if (unexpected.length > 0) throw unexpected[0]
       if (body === null || errors !== undefined) throw new RowNotReady(errors?.[0]?.message)
       return body

@@ -23,7 +23,7 @@ export interface EvaluateOptions {
   readonly versions: DataVersions
   readonly produce: Produce
   /** Context of the work that all streams share. */
-  readonly shared: RequestContext
+  readonly streamsContext: RequestContext
 }
 
 /** Number of responses whose failure is known to be reported; that of one that is forgotten is reported again. */
@@ -33,7 +33,7 @@ const reportedKeys = 1_000
  * Creates the evaluation of responses for streams. One that fails is tried again and again: the unexpected errors of a
  * response are reported by its first evaluation that has any, and not again before one succeeds.
  */
-export function createEvaluate({ cache, versions, produce, shared }: EvaluateOptions): Evaluate {
+export function createEvaluate({ cache, versions, produce, streamsContext }: EvaluateOptions): Evaluate {
   const reported = new LRUCache<string, true>({ max: reportedKeys })
   return async ({ path, key, respond }) => {
     const stateAtStart = versions.currentState()
@@ -41,12 +41,12 @@ export function createEvaluate({ cache, versions, produce, shared }: EvaluateOpt
     let errors = 0
     const report = (error: unknown): string => {
       errors++
-      return isReported ? shared.sender : shared.report(error)
+      return isReported ? streamsContext.sender : streamsContext.report(error)
     }
-    const exchange = { request: requestOf(path), sender: shared.sender, trace: { report }, stateAtStart }
+    const exchange = { request: requestOf(path), sender: streamsContext.sender, trace: { report }, stateAtStart }
     const response = await cache.answer(
       key,
-      shared.sender,
+      streamsContext.sender,
       () => undefined,
       (onAllLeft) => produce(exchange, onAllLeft, respond),
     )

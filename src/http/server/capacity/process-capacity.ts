@@ -8,18 +8,18 @@ export interface CapacityLimits {
 }
 
 /**
- * Capacity shared by all requests of the process while they wait for their responses. One sender may take a fair share of
+ * Capacity of the process for all requests while they wait for their responses. One sender may take a fair share of
  * each kind.
  */
-export interface SharedCapacity {
+export interface ProcessCapacity {
   /** Responses in production. */
   readonly responsesInProduction: Budget
   /** Bytes of request bodies. */
   readonly bodies: Budget
 }
 
-/** Creates the shared capacity, with a limit for each kind. */
-export function createSharedCapacity({ responsesInProduction, bodiesBytes }: CapacityLimits): SharedCapacity {
+/** Creates the capacity, with a limit for each kind. */
+export function createProcessCapacity({ responsesInProduction, bodiesBytes }: CapacityLimits): ProcessCapacity {
   return { responsesInProduction: new Budget(responsesInProduction), bodies: new Budget(bodiesBytes) }
 }
 
