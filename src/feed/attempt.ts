@@ -47,8 +47,8 @@ export function createAttempt(
       reached = committedOutcomes(outcomes, earlier)
     }
     try {
-      const skipBad = rejects !== undefined
-      const result = await applyBatch(database, feed, batch, { ...options, skipBad, beforeCommit })
+      const setAsideBad = rejects !== undefined
+      const result = await applyBatch(database, feed, batch, { ...options, setAsideBad, beforeCommit })
       const outcomes = committedOutcomes(result.outcomes, earlier)
       return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, committed[at])) }
     } catch (error) {

@@ -369,7 +369,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
         bytes,
         length,
       }))
-      const part = { lines, skipBad: false, clockSeconds: undefined, base: null }
+      const part = { lines, setAsideBad: false, clockSeconds: undefined, base: null }
       // This transaction ends only when the writer has given up.
       found = writers[0]?.apply(part, () => Promise.resolve()).catch((error: unknown) => error) ?? found
       expect(await found).toBeInstanceOf(DatabaseUnavailable)
@@ -378,7 +378,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
 
   test('apply nothing to a database without the commits before', async () => {
     await empty(database)
-    const part = { lines: [], skipBad: false, clockSeconds: undefined, base: '7.1234' }
+    const part = { lines: [], setAsideBad: false, clockSeconds: undefined, base: '7.1234' }
     await expect(writers[0]?.apply(part, () => Promise.resolve())).rejects.toBeInstanceOf(CommitsLost)
   })
 })

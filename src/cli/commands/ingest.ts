@@ -29,7 +29,7 @@ export interface IngestCommand {
 /**
  * Applies a feed and prints a summary.
  * @returns the exit status: 0, or 1 where lines were rejected or the run was stopped
- * @throws {BadFact} at the first bad line, unless bad lines are skipped
+ * @throws {BadFact} at the first bad line, unless bad lines are set aside
  * @throws {ReadCancelled} when the signal comes before the feed is open
  */
 export async function ingestCommand(command: IngestCommand): Promise<0 | 1> {

@@ -88,7 +88,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     throw error
   })
   const stopping = new AbortController()
-  const { feedEnded, firstFacts } = startFeed(command, feeds, stopping.signal)
+  const { feedEnded, firstFacts } = followFeeds(command, feeds, stopping.signal)
   return {
     port: gateway.port,
     metricsPort: metricsPort?.port ?? null,
@@ -117,7 +117,7 @@ export async function fillWithDemo({ database, print, nowSeconds, signal }: Serv
 }
 
 /** Follows the configured feeds until they end or the signal aborts. */
-export function startFeed(
+export function followFeeds(
   command: ServeCommand,
   monitor: FeedMonitor,
   signal: AbortSignal,

@@ -5,7 +5,7 @@ import { countForAllWorkers } from '../../http/middleware/rate-limit.ts'
 import { monitorFeeds } from '../feed-conditions.ts'
 import { openMetricsPort } from '../gateway.ts'
 import { closeSeconds, withinSeconds } from '../commands/close.ts'
-import { fillWithDemo, type Gateway, type ServeCommand, startFeed } from '../commands/serve.ts'
+import { fillWithDemo, type Gateway, type ServeCommand, followFeeds } from '../commands/serve.ts'
 import { createModelMetricsReader } from '../model-metrics.ts'
 import { createWorkers } from './workers.ts'
 
@@ -49,7 +49,7 @@ export async function serveByWorkers(
     throw error
   })
   const stopping = new AbortController()
-  const { feedEnded, firstFacts } = startFeed(command, feeds, stopping.signal)
+  const { feedEnded, firstFacts } = followFeeds(command, feeds, stopping.signal)
   return {
     port,
     metricsPort: metricsPort?.port ?? null,

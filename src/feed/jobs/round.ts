@@ -91,7 +91,7 @@ class Round {
     const clockSeconds = clockOf(source, nowSeconds)?.()
     this.#running = this.parts.map(async (indexes, at) => {
       const lines = indexes.map((index) => this.lines[index] as Line)
-      const part = { lines, skipBad: rejects !== undefined, clockSeconds, base }
+      const part = { lines, setAsideBad: rejects !== undefined, clockSeconds, base }
       const applied = await (writers[at] as Writer).apply(part, (outcomes) => this.#hasWritten(at, outcomes))
       indexes.forEach((index, ofPart) => (this.outcomes[index] = applied.outcomes[ofPart]))
       return applied

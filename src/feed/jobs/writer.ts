@@ -13,7 +13,7 @@ import { saveChanges } from '../projector/save-changes.ts'
 /** The lines of a round that one writer applies: all lines about certain vaults, in the order of the feed. */
 export interface Part {
   readonly lines: readonly LineBytes[]
-  readonly skipBad: boolean
+  readonly setAsideBad: boolean
   /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all. */
   readonly clockSeconds: number | undefined
   /** Version of a commit that the database must still contain; null where there is none yet. */
@@ -97,7 +97,7 @@ async function applyPart(
 async function writePart(
   transaction: Transaction,
   batch: readonly ParsedLine[],
-  { skipBad, clockSeconds, base }: Part,
+  { setAsideBad, clockSeconds, base }: Part,
   gate: Gate,
 ): Promise<AppliedPart> {
   limitLockWait(transaction)
@@ -109,7 +109,7 @@ async function writePart(
   ])
   if (base !== null && found === null) throw new CommitsLost(null)
   const { projection, outcomes } = await project(transaction, state, batch, {
-    skipBad,
+    setAsideBad,
     clockSeconds,
     isDivisible: false,
     handledLines: null,

@@ -21,8 +21,8 @@ export interface ProjectedLines {
 
 /** Which lines are bad, and whether one is the last. */
 export interface BadLineRules {
-  /** Continues after a bad line; without it the first one is the last. */
-  readonly skipBad: boolean
+  /** Sets bad lines aside, and continues; without it the first one is the last. */
+  readonly setAsideBad: boolean
   /** Clock in Unix seconds; undefined where the times of facts are not compared with one. */
   readonly clockSeconds: number | undefined
   /** Whether the lines before one that waits for the right clock are applied without it; else none of the batch is. */
@@ -35,7 +35,7 @@ export interface BadLineRules {
 const projectedAtOnce = 500
 
 /**
- * Folds lines into changes of the state, up to the first bad line unless bad lines are skipped, and before one that waits for the
+ * Folds lines into changes of the state, up to the first bad line unless bad lines are set aside, and before one that waits for the
  * right clock. Writes settled points in between, so that the database stores them while further lines are projected.
  * @throws {ClockBehind} when a new fact is ahead of the clock, which is known to be wrong, and no line before it can be applied
  */
@@ -43,7 +43,7 @@ export async function project(
   transaction: Transaction,
   state: BatchState,
   batch: readonly ParsedLine[],
-  { skipBad, clockSeconds, isDivisible, handledLines }: BadLineRules,
+  { setAsideBad, clockSeconds, isDivisible, handledLines }: BadLineRules,
 ): Promise<ProjectedLines> {
   const projection = new Projection(state)
   const clockBehind = wrongClockFinder(transaction, clockSeconds)
@@ -64,7 +64,7 @@ export async function project(
     if (behind !== null && isDivisible && outcomes.length > 0) break
     if (behind !== null) throw behind
     outcomes.push(outcome)
-    if (outcome.status === 'rejected' && !skipBad) break
+    if (outcome.status === 'rejected' && !setAsideBad) break
     position = line.position
   }
   return { projection, outcomes, position }
@@ -80,8 +80,8 @@ function applyHandled(
   if ('issue' in line) return applyLine(projection, line, null)
   const { fact } = line
   const vault = 'vault' in fact ? projection.state.vaults.get(fact.vault) : undefined
-  const remainsAside = ahead !== null || handledLines.remainsSetAside(fact, vault)
-  const outcome = applyLine(projection, line, remainsAside ? setAsideBefore : null)
+  const remainsSetAside = ahead !== null || handledLines.remainsSetAside(fact, vault)
+  const outcome = applyLine(projection, line, remainsSetAside ? setAsideBefore : null)
   if (outcome.status !== 'rejected') handledLines.record(fact)
   return outcome
 }

@@ -17,8 +17,8 @@ import { changedStrategyDays } from './series.ts'
 
 /** Options of {@link applyBatch}. */
 export interface BatchOptions {
-  /** Continues after a bad fact; without it the batch ends before the first one. */
-  readonly skipBad: boolean
+  /** Sets bad facts aside, and continues; without it the batch ends before the first one. */
+  readonly setAsideBad: boolean
   /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; without it all times are accepted. */
   readonly nowSeconds?: (() => number) | undefined
   /** Called with the outcomes before the transaction commits. */
@@ -67,7 +67,7 @@ async function applyInTransaction(
   transaction: Transaction,
   feed: string,
   batch: readonly ParsedLine[],
-  { skipBad, nowSeconds, beforeCommit, expected, handledPrefix, newestRead = new Map() }: BatchOptions,
+  { setAsideBad, nowSeconds, beforeCommit, expected, handledPrefix, newestRead = new Map() }: BatchOptions,
 ): Promise<UncommittedBatch> {
   const positions = batch.map((line) => line.position)
   const [{ stored }, { state, figures }] = await Promise.all([
@@ -78,7 +78,7 @@ async function applyInTransaction(
   const opened = handledPrefix?.opened ?? new Set()
   const areAllTried = end === 0 || (handledPrefix?.isWhole === true && end === handledPrefix.bytes)
   const handledLines = areAllTried ? null : new HandledLines(end, newestRead, opened, factsOf(batch))
-  const rules = { skipBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
+  const rules = { setAsideBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)
   const nonce = commitNonce()
   await saveChanges(transaction, projection, nonce)

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createLog } from '../../../src/cli/log.ts'
 import { createReadiness } from '../../../src/cli/readiness.ts'
-import { startFeed } from '../../../src/cli/commands/serve.ts'
+import { followFeeds } from '../../../src/cli/commands/serve.ts'
 import { monitorFeeds } from '../../../src/cli/feed-conditions.ts'
 import { readConfig } from '../../../src/config.ts'
 import { readFeedPosition } from '../../../src/database/write/feed.ts'
@@ -84,7 +84,7 @@ function follow(): Following {
     print: () => undefined,
     nowSeconds: () => midnight + 1_000,
   }
-  const { feedEnded } = startFeed(command, monitor, stopping.signal)
+  const { feedEnded } = followFeeds(command, monitor, stopping.signal)
   const following = {
     text: () => text,
     reason: () => readiness.reason(),
