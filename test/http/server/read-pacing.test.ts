@@ -419,20 +419,30 @@ test('the bytes of connections that are closed before their turn are freed immed
   expect(ofClosed.filter(({ length }) => length > 0)).toEqual([])
 })
 
-test('a new connection whose client has left before its turn is not parsed', async () => {
-  const read: string[] = []
-  const port = await pacedServer((socket, bytes) => {
-    read.push(bytes.toString().slice(0, 5))
-    busy(20)
-    socket.end()
-  })
-  const many = await Promise.all(Array.from({ length: 20 }, () => sender(port, long)))
-  const leaving = await Promise.all(Array.from({ length: 20 }, () => sender(port, 'leave')))
-  for (const each of leaving) each.end()
-  await Promise.all([...many, await sender(port, 'stays')].map((each) => once(each, 'close')))
-  expect(read).toContain('stays')
-  expect(read.filter((each) => each === 'leave').length).toBeLessThan(5)
-})
+test.each([
+  ['short', 'leave', false],
+  ['long', 'leave' + long, false],
+  ['short', 'leave', true],
+  ['long', 'leave' + long, true],
+])(
+  'a new connection with %s input whose client has left before its turn is not parsed (%#)',
+  async (_, input, isBehindProxies) => {
+    const noLimits = { inAll: Infinity, bytes: Infinity }
+    const read: string[] = []
+    const onRead = (socket: Socket, bytes: Buffer): void => {
+      read.push(bytes.toString().slice(0, 5))
+      busy(20)
+      socket.end()
+    }
+    const port = await pacedServer(onRead, Infinity, noLimits, isBehindProxies)
+    const many = await Promise.all(Array.from({ length: 20 }, () => sender(port, long)))
+    const leaving = await Promise.all(Array.from({ length: 20 }, () => sender(port, input)))
+    for (const each of leaving) each.end()
+    await Promise.all([...many, await sender(port, 'stays')].map((each) => once(each, 'close')))
+    expect(read).toContain('stays')
+    expect(read.filter((each) => each === 'leave').length).toBeLessThan(5)
+  },
+)
 
 test('the bytes of a new connection are parsed in the order of their arrival, however many wait', async () => {
   const texts = new Map<number, string>()

@@ -14,7 +14,8 @@ export interface FirstRead {
 
 /**
  * Reads the input of a new connection before its turn to be parsed. Reading 64 KB takes some 20 us, parsing them up to
- * 10 ms. If the client ends the connection in between, it is closed; an end after long input is not read.
+ * 10 ms. If the client ends the connection in between, it is closed; of long input, an end is read only if it follows at
+ * once: thousands of such connections may have waited in the kernel's queue.
  * @param socket that was accepted paused (`pauseOnConnect` of node:net)
  * @param isIdle returns whether no connection waits: the first bytes are then parsed immediately
  * @param onInput called with whether the input is short, and its length. Called for the first bytes: immediately if
@@ -40,15 +41,30 @@ export function readFirst(
     givenBack = chunks.splice(0)
     for (const bytes of givenBack.toReversed()) socket.unshift(bytes)
   }
+  const onLong = (): void => {
+    if (isOver || socket.destroyed) return
+    end()
+    onInput(false, length)
+  }
+  /** Passes long input on, unless the end follows at once. */
+  const afterEnd = (): void => {
+    awaitingEnd++
+    setImmediate(() =>
+      setImmediate(() => {
+        awaitingEnd--
+        onLong()
+      }),
+    )
+  }
   const onData = (bytes: Buffer<ArrayBuffer>): void => {
     socket.setTimeout(0).off('timeout', onShort)
     length += bytes.length
     const isLong = length > shortBytes
     chunks.push(isLong || isIdle() ? bytes : copyAndFree(bytes))
-    if (isLong) {
-      end()
-      onInput(false, length)
-    } else if (chunks.length > 1) return
+    const isFirst = chunks.length === 1
+    if (isLong && (!isFirst || isIdle() || bytes.length >= readBytes || awaitingEnd >= maxAwaitingEnd)) onLong()
+    else if (isLong) afterEnd()
+    else if (!isFirst) return
     else if (isIdle()) onShort()
     else setImmediate(() => setImmediate(onShort))
   }
@@ -66,7 +82,7 @@ export function readFirst(
       givenBack = []
     },
     free() {
-      for (const bytes of givenBack) freeBytes(bytes)
+      for (const bytes of [...givenBack, ...chunks.splice(0)]) freeBytes(bytes)
       givenBack = []
     },
   }
@@ -77,5 +93,10 @@ const ignore = (): void => undefined
 
 /** Maximum size of short input, in bytes: more than most requests have. */
 const shortBytes = 4_096
+/** Bytes that Node reads at once: after so many, more will follow. */
+const readBytes = 65_536
+/** Connections whose end is awaited after long input; few at once, because their bytes are in no queue that limits them. */
+let awaitingEnd = 0
+const maxAwaitingEnd = 64
 /** Milliseconds without bytes after which a new connection is treated as one with short input. */
 const silentMilliseconds = 1_000
