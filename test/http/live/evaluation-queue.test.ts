@@ -27,6 +27,40 @@ test('evaluations begin in several iterations of the event loop, so that other w
   expect(iterations).toBeGreaterThan(10)
 })
 
+test('evaluations that nobody waits for any more are given up in several iterations of the event loop', async () => {
+  const count = 200
+  // Each iteration has the time of one step.
+  const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1, evaluationMilliseconds: 0 })
+  let isWanted = true
+  let end = (): void => undefined
+  const first = queue.forOpening(
+    'one',
+    () => true,
+    () => new Promise<void>((resolve) => (end = resolve)),
+  )
+  let givenUp = 0
+  const others = Array.from({ length: count }, () =>
+    queue
+      .forOpening(
+        'one',
+        () => isWanted,
+        () => Promise.resolve(),
+      )
+      .catch(() => givenUp++),
+  )
+  await timePasses(20)
+  isWanted = false
+  end()
+  await first
+  let iterations = 0
+  while (givenUp < count) {
+    iterations++
+    await new Promise(setImmediate)
+  }
+  await Promise.all(others)
+  expect(iterations).toBeGreaterThan(count / 4)
+})
+
 const ways = {
   'of shared responses': (
     queue: EvaluationQueue,

@@ -46,20 +46,19 @@ export class EvaluationClass {
   }
 
   /**
-   * Runs the next evaluation that somebody waits for; it gives up those before it that nobody does.
+   * Runs the next evaluation, or gives it up if nobody waits for it: a crowd that leaves can leave thousands.
    * @returns resolves when it has ended; null if none may run now
    */
   runNext(): Promise<void> | null {
     if (this.#running >= this.#max) return null
-    const mayTake = (client: string): boolean => this.#runningOf.hasRoom(client, 1)
-    for (let next = this.#waiting.take(mayTake); next !== undefined; next = this.#waiting.take(mayTake)) {
-      const { sender, entry: evaluation } = next
-      for (const other of evaluation.senders) this.#waiting.delete(other, evaluation)
-      evaluation.senders.clear()
-      if (evaluation.isWanted()) return this.#run(evaluation, sender)
-      evaluation.giveUp(new EvaluationRefused('The client has left.'))
-    }
-    return null
+    const next = this.#waiting.take((client) => this.#runningOf.hasRoom(client, 1))
+    if (next === undefined) return null
+    const { sender, entry: evaluation } = next
+    for (const other of evaluation.senders) this.#waiting.delete(other, evaluation)
+    evaluation.senders.clear()
+    if (evaluation.isWanted()) return this.#run(evaluation, sender)
+    evaluation.giveUp(new EvaluationRefused('The client has left.'))
+    return Promise.resolve()
   }
 
   async #run({ work }: QueuedEvaluation, sender: string): Promise<void> {
