@@ -106,7 +106,7 @@ const becomes = (expected: string): Promise<void> =>
     const vault = await database.prisma.vault.findFirst()
     expect(vault?.valueUsd.toFixed(0)).toBe(expected)
   })
-const isReplaced = ({ text }: Following, times = 1): Promise<void> =>
+const untilReplaced = ({ text }: Following, times = 1): Promise<void> =>
   eventually(() => expect(text().match(/is another file now/g)).toHaveLength(times))
 const position = () => readFeedPosition(database.prisma, feed)
 const endOf = (facts: readonly FactInput[]) => ({ line: facts.length, byte: feedText(facts).length })
@@ -138,7 +138,7 @@ describe('a feed that is followed continues', () => {
       await writeFile(feed, lineOf(fact))
     }
     await becomes('104')
-    await isReplaced(following, 4)
+    await untilReplaced(following, 4)
   })
 
   test('with both files of two rotations between two checks', async () => {
@@ -151,7 +151,7 @@ describe('a feed that is followed continues', () => {
     await rename(feed, `${feed}.2`)
     await writeFile(feed, lineOf(second))
     await becomes('102')
-    await isReplaced(following, 2)
+    await untilReplaced(following, 2)
     expect(await database.prisma.equityPoint.count()).toBe(3)
   })
 
@@ -195,7 +195,7 @@ describe('a feed that is followed continues', () => {
     await becomes('100')
     await writeFile(`${feed}.new`, feedText(facts))
     await rename(`${feed}.new`, feed)
-    await isReplaced(following)
+    await untilReplaced(following)
     await appendFile(feed, lineOf(second))
     await becomes('102')
     expect(await position()).toMatchObject(endOf([...facts, second]))
@@ -207,7 +207,7 @@ describe('a feed that is followed continues', () => {
     await rm(feed)
     await writeFile(feed, feedText([...start, first]))
     await becomes('101')
-    await isReplaced(following)
+    await untilReplaced(following)
   })
 
   test('where it is a symbolic link whose target is replaced', async () => {
@@ -267,7 +267,7 @@ describe('a feed that is followed continues', () => {
     await becomes('100')
     await rename(feed, old)
     await writeFile(feed, lineOf(first))
-    await isReplaced(following)
+    await untilReplaced(following)
     await becomes('101')
     await rename(feed, `${feed}.2`)
     await eventually(async () =>
@@ -275,7 +275,7 @@ describe('a feed that is followed continues', () => {
     )
     await appendFile(old, lineOf(strategy('late')))
     // From the newest file back to the one before it, and to the newest again.
-    await isReplaced(following, 2)
+    await untilReplaced(following, 2)
     expect(following.text()).toContain('was written to after the file that took its place')
     expect(await following.reason()).not.toBeNull()
     await writeFile(feed, lineOf(second))
