@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { ingestCommand } from '../../src/cli/commands/ingest.ts'
+import { RoundAbandoned, type Writer } from '../../src/feed/jobs/writer.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { feedText } from '../support/feeds.ts'
 import { prepareHomes } from '../support/home.ts'
@@ -72,4 +73,23 @@ test('a stop before the end of gzipped standard input does not count as damage',
   stopping.abort()
   expect(await running).toBe(1)
   expect(String(output.read())).toContain('Stopped before the end of the feed')
+})
+
+test('a stop after the end of a feed, while its writers close, leaves it complete', async () => {
+  const stopping = new AbortController()
+  const writer: Writer = {
+    apply: () => Promise.reject(new RoundAbandoned('it applies nothing')),
+    close: () => Promise.resolve(stopping.abort()),
+  }
+  const status = await ingestCommand({
+    database: await emptyDatabase(),
+    feed: '-',
+    skipBad: false,
+    input: Readable.from([Buffer.from(feedText([strategy('one')]))]),
+    signal: stopping.signal,
+    output: Object.assign(new PassThrough(), { isTTY: false }) as unknown as NodeJS.WriteStream,
+    nowSeconds: () => midnight,
+    startWriters: () => Promise.resolve([writer]),
+  })
+  expect(status).toBe(0)
 })
