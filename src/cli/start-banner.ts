@@ -49,8 +49,10 @@ async function anyVaultAddress(database: Reader): Promise<string | undefined> {
     return vault?.address
   } catch (error) {
     // The server may cancel a read that waits for a lock.
-    const isOfDatabase = isOutage(error) || error instanceof ReadCancelled || error instanceof DatabaseRefused
-    if (!isOfDatabase && sqlStateOf(error) === undefined) throw error
+    const isRefusal = isOutage(error) || error instanceof ReadCancelled || error instanceof DatabaseRefused
+    const state = sqlStateOf(error)
+    // Class 42: the tables are not those of this version.
+    if (!isRefusal && (state === undefined || state.startsWith('42'))) throw error
     return undefined
   }
 }

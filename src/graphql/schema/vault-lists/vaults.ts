@@ -28,7 +28,7 @@ const loadCount = createLoader('vault counts', async (reader, lists: readonly st
 })
 
 function tooManyToCount(): Error {
-  const problem = `is by value, pair or venue, and more than ${maxCountedVaults} vaults or positions have one of these: vaults are listed, but not counted`
+  const problem = `is by value, pair or venue, which more than ${maxCountedVaults} vaults have, once per pool: they are listed, but not counted`
   return new InvalidArgument('where', problem)
 }
 
