@@ -1,8 +1,9 @@
-import { expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createReadUntilRecorder } from '../../src/feed/read-until.ts'
 import { deferred } from '../support/deferred.ts'
 
-vi.useFakeTimers({ toFake: ['performance'] })
+beforeAll(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterAll(() => void vi.useRealTimers())
 
 test('the end of a source is not written while an earlier write waits, which may commit later', async () => {
   const write = deferred()
