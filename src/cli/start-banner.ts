@@ -48,14 +48,26 @@ async function anyVaultAddress(database: Reader): Promise<string | undefined> {
     const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
     return vault?.address
   } catch (error) {
-    // The server may cancel a read that waits for a lock.
-    const isRefusal = isOutage(error) || error instanceof ReadCancelled || error instanceof DatabaseRefused
-    const state = sqlStateOf(error)
-    // Class 42: the tables are not those of this version.
-    if (!isRefusal && (state === undefined || state.startsWith('42'))) throw error
+    if (!canRecover(error)) throw error
     return undefined
   }
 }
+
+/**
+ * Returns whether the gateway may serve later without a restart: not where the tables lack a part, nor after an error of its own.
+ * The server may cancel a read that waits for a lock.
+ */
+function canRecover(error: unknown): boolean {
+  if (isOutage(error) || error instanceof ReadCancelled) return true
+  const isRefused = error instanceof DatabaseRefused
+  const state = sqlStateOf(isRefused ? error.cause : error)
+  if (state === undefined) return isRefused
+  return state === permissionDenied || !state.startsWith(unknownObjects)
+}
+
+/** SQLSTATE of missing grants, which is in the class of those of unknown tables and columns. */
+const permissionDenied = '42501'
+const unknownObjects = '42'
 
 function hostName(host: string | null): string {
   if (host === null || allAddresses.includes(host)) return 'localhost'
