@@ -154,7 +154,7 @@ test.each<[string, Intercept, string]>([
   [
     'its answers make no sense',
     answering({ result: 5 }),
-    "the node node0 answers with errors only: it gave no bytes for a call. Look for the error in its provider's",
+    "the node node0 answers with errors only: it gave no bytes for the code of a contract. Look for the error in its provider's",
   ],
 ])('a reader that follows nothing ends where %s', async (_name, intercept, words) => {
   const { message, messages } = await endOf(intercept)
@@ -193,7 +193,7 @@ test.each<[string, RpcAnswer | HttpAnswer | 'drop', string]>([
   const ended = facts[Symbol.asyncIterator]().next()
   await new Promise((resolve) => setTimeout(resolve, 1_200))
   stop.abort()
-  expect(await ended).toEqual({ done: true, value: undefined })
+  await expect(ended).rejects.toMatchObject({ name: 'AbortError' })
   expect(messages.map(({ message }) => message)).toEqual(['The chain is waited for'])
   expect(messages[0]?.facts['reason']).toContain(words)
   expect(problems).toEqual([])
