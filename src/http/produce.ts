@@ -17,7 +17,7 @@ import { deadlineExceeded, overloaded, formatProblem, outdated, refuse } from '.
 import type { ProcessCapacity } from './server/capacity/process-capacity.ts'
 
 /** The members of an exchange by which its response is produced. */
-export type ProducedExchange = Pick<Exchange, 'request' | 'sender' | 'stateAtStart'> & {
+export type ProducedExchange = Pick<Exchange, 'request' | 'sender'> & {
   readonly trace: Pick<Exchange['trace'], 'report'>
 }
 

@@ -34,9 +34,10 @@ export function answerThroughCache({ cache, versions, produce, respond }: Cached
     const response = await produced
     const { version, notified } = response.origin
     if (notified === null) return response
-    if (notified.interruptions > atStart.interruptions) exchange.stateAtStart = notified
+    const claimed = notified.interruptions > atStart.interruptions ? notified : atStart
+    exchange.stateAtStart = claimed
     // Without a version the headers claim nothing.
-    if (exchange.stateAtStart?.version == null) return response
+    if (claimed.version === null) return response
     const isConfirmed = await versions.confirmHistory(version, notified)
     return isConfirmed ? response : refuse(exchange.request, outdated())
   }

@@ -36,14 +36,14 @@ const reportedKeys = 1_000
 export function createEvaluate({ cache, versions, produce, streamsContext }: EvaluateOptions): Evaluate {
   const reported = new LRUCache<string, true>({ max: reportedKeys })
   return async ({ path, key, respond }) => {
-    const stateAtStart = versions.currentState()
+    const notified = versions.currentState().version
     const isReported = reported.has(key)
     let errors = 0
     const report = (error: unknown): string => {
       errors++
       return isReported ? streamsContext.sender : streamsContext.report(error)
     }
-    const exchange = { request: requestOf(path), sender: streamsContext.sender, trace: { report }, stateAtStart }
+    const exchange = { request: requestOf(path), sender: streamsContext.sender, trace: { report } }
     const response = await cache.answer(
       key,
       streamsContext.sender,
@@ -54,11 +54,11 @@ export function createEvaluate({ cache, versions, produce, streamsContext }: Eva
     else if (response.status < 500) reported.delete(key)
     const version = response.origin.version === '' ? null : response.origin.version
     // The response is current at the version that this process was notified of before it was evaluated, even if it is from the cache.
-    return { response, version: laterVersion(version, stateAtStart.version) }
+    return { response, version: laterVersion(version, notified) }
   }
 }
 
-/** Returns the request that a response would be the one to. */
+/** Returns a GET request of a path, without headers and body. */
 function requestOf(path: string): IncomingRequest {
   return {
     method: 'GET',
