@@ -12,11 +12,17 @@ export interface FirstRead {
   free(): void
 }
 
+/** Connections of a server whose end is awaited after long input. */
+export interface AwaitedEnds {
+  count: number
+}
+
 /**
  * Reads the input of a new connection before its turn to be parsed. Reading 64 KB takes some 20 us, parsing them up to
  * 10 ms. If the client ends the connection in between, it is closed; of long input, an end is read only if it follows at
  * once: thousands of such connections may have waited in the kernel's queue.
  * @param socket that was accepted paused (`pauseOnConnect` of node:net)
+ * @param awaitedEnds of all connections of the server
  * @param isIdle returns whether no connection waits: the first bytes are then parsed immediately
  * @param onInput called with whether the input is short, and its length. Called for the first bytes: immediately if
  *   idle, else in the next iteration of the event loop, unless the client has left. Also called after a second without
@@ -24,6 +30,7 @@ export interface FirstRead {
  */
 export function readFirst(
   socket: Socket,
+  awaitedEnds: AwaitedEnds,
   isIdle: () => boolean,
   onInput: (isShort: boolean, bytes: number) => void,
 ): FirstRead {
@@ -48,10 +55,10 @@ export function readFirst(
   }
   /** Passes long input on, unless the end follows at once. */
   const afterEnd = (): void => {
-    awaitingEnd++
+    awaitedEnds.count++
     setImmediate(() =>
       setImmediate(() => {
-        awaitingEnd--
+        awaitedEnds.count--
         onLong()
       }),
     )
@@ -62,7 +69,7 @@ export function readFirst(
     const isLong = length > shortBytes
     chunks.push(isLong || isIdle() ? bytes : copyAndFree(bytes))
     const isFirst = chunks.length === 1
-    if (isLong && (!isFirst || isIdle() || bytes.length >= readBytes || awaitingEnd >= maxAwaitingEnd)) onLong()
+    if (isLong && (!isFirst || isIdle() || bytes.length >= readBytes || awaitedEnds.count >= maxAwaitedEnds)) onLong()
     else if (isLong) afterEnd()
     else if (!isFirst) return
     else if (isIdle()) onShort()
@@ -95,8 +102,7 @@ const ignore = (): void => undefined
 const shortBytes = 4_096
 /** Bytes that Node reads at once: after so many, more will follow. */
 const readBytes = 65_536
-/** Connections whose end is awaited after long input; few at once, because their bytes are in no queue that limits them. */
-let awaitingEnd = 0
-const maxAwaitingEnd = 64
+/** Maximum number of awaited ends: the bytes of their connections are in no queue that limits them. */
+const maxAwaitedEnds = 64
 /** Milliseconds without bytes after which a new connection is treated as one with short input. */
 const silentMilliseconds = 1_000

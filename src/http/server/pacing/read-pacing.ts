@@ -3,7 +3,7 @@ import { connectionLimits } from '../../../limits/connections.ts'
 import { senderOfSocket } from '../../sender.ts'
 import { pauseWhile } from '../pause-while.ts'
 import { AcceptPhase, SlowStart, turnsPerIteration } from './after-long-iteration.ts'
-import { readFirst } from './first-read.ts'
+import { type AwaitedEnds, readFirst } from './first-read.ts'
 import { PausedConnections, type ResumeTurns } from './paused-connections.ts'
 import { ConnectionReadTime, SenderReadTimes } from './read-times.ts'
 import type { WaitingConnections, WaitingLimits } from './waiting-connections.ts'
@@ -51,6 +51,7 @@ export class ReadPacing {
   readonly #attachParserOf = new WeakMap<Socket, () => void>()
   readonly #readTimes = new WeakMap<Socket, ConnectionReadTime>()
   readonly #readTimesOfSenders: SenderReadTimes
+  readonly #awaitedEnds: AwaitedEnds = { count: 0 }
   readonly #acceptPhase: AcceptPhase
   /** Slow start of `short` by the time of reads, and of `long` and `heavy` by the time of all work. */
   readonly #startOfShort: SlowStart
@@ -95,7 +96,7 @@ export class ReadPacing {
     this.#accepted++
     this.#schedule()
     this.#readTimes.set(socket, new ConnectionReadTime())
-    const first = readFirst(socket, isIdle, (isShort, bytes) => {
+    const first = readFirst(socket, this.#awaitedEnds, isIdle, (isShort, bytes) => {
       paused.delete(socket)
       if (isShort && isIdle()) this.#resume(socket)
       else this.#wait(socket, isShort ? paused.short : paused.long, bytes)
