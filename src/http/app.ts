@@ -182,10 +182,10 @@ function createHandle(handlers: HandlersByPath, versions: DataVersions): Adapter
   /** Adds the headers of this exchange, and encodes the response for its client. */
   function toOutgoing(exchange: Exchange, response: HandlerResponse): OutgoingResponse | Promise<OutgoingResponse> {
     if (response instanceof StreamedResponse) return toOutgoingStream(exchange, response, versions)
-    const { request, trace, headers, stateAtStart } = exchange
+    const { request, trace, senderHeaders, stateAtStart } = exchange
     const ofData = stateAtStart !== null && response.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
-    const ofSender = response.isPublic ? noHeaders : headers
+    const ofSender = response.isPublic ? noHeaders : senderHeaders
     return negotiate(request, response, ofData.concat(ofSender, 'x-request-id', trace.id))
   }
 
@@ -194,11 +194,11 @@ function createHandle(handlers: HandlersByPath, versions: DataVersions): Adapter
 
 /** Adds the headers of an exchange to its stream, which the adapter opens; the stream of a HEAD request ends here. */
 function toOutgoingStream(
-  { request, trace, headers }: Exchange,
+  { request, trace, senderHeaders }: Exchange,
   stream: StreamedResponse,
   versions: DataVersions,
 ): OutgoingResponse {
-  const own = versions.currentState().headers.concat(headers, 'x-request-id', trace.id)
+  const own = versions.currentState().headers.concat(senderHeaders, 'x-request-id', trace.id)
   const head = { status: 200, headers: headerList(stream.headers).concat(own), bytes: null }
   if (request.method !== 'HEAD') return { ...head, stream: stream.open }
   stream.open(null)

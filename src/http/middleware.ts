@@ -16,8 +16,8 @@ export interface Exchange {
   sender: string
   /** Request body; empty until it is read, and if the request has none. */
   body: Buffer<ArrayBuffer>
-  /** Response headers about the sender, such as those of the rate limit: left out where an edge may keep the response. */
-  headers: HeaderList
+  /** Response headers about the sender, such as those of the rate limit: omitted where an edge may store the response. */
+  senderHeaders: HeaderList
   /** State of the data when the response is started; null if the response contains no data. */
   stateAtStart: NotifiedState | null
 }

@@ -1,5 +1,4 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
-import { seqOf } from '../domain/identity/data-version.ts'
 import { Canceller, resultWithin } from '../database/cancellation.ts'
 import { fewestTags } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
@@ -81,7 +80,7 @@ export function createProduce(
     if (inTime === null) signal.abort()
     const produced = inTime ?? formatProblem(request, deadlineExceeded(answerSeconds))
     const { version } = recorded
-    const response = lacksNotified(version, notified.version) ? formatProblem(request, outdated()) : produced
+    const response = versions.isOutdated(version, notified) ? formatProblem(request, outdated()) : produced
     const tags = fewestTags(recorded.tags)
     // Its text has taken time: it is encoded in the next iteration of the event loop.
     if (response.body.length > charactersAtOnce) await nextIteration()
@@ -91,13 +90,4 @@ export function createProduce(
     const origin = { tags, version, isCacheable, notified }
     return new EncodedResponse(edgePolicy?.(request, response, origin) ?? response, origin)
   }
-}
-
-/**
- * Returns whether data surely lacks the version that this process was notified of before it was read: its own version is lower,
- * or has the same number in another history. Reads have then moved to a server that lacks the newest commits: a standby that was promoted.
- */
-function lacksNotified(version: string | null, notified: string | null): boolean {
-  if (version === null || notified === null || version === notified) return false
-  return seqOf(version) <= seqOf(notified)
 }

@@ -3,7 +3,7 @@ import type { ExecutedDocument, FixedDocumentExecutor } from '../graphql/executi
 import { csvOfList } from './csv.ts'
 import { BadParameter, readParameters, shortestText } from './parameters.ts'
 import { problem, retryLater } from './problem.ts'
-import type { TextResponse } from './text-response.ts'
+import type { CacheScope, TextResponse } from './text-response.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 
@@ -17,6 +17,7 @@ export interface RestRequest {
 }
 
 export interface RestOptions {
+  /** Caches that may store a final response, one that can never change: only the client's if API keys are configured. */
   readonly cacheScope: CacheScope
   /** Returns whether a client with this `Accept` header prefers CSV, which some routes offer. */
   readonly prefersCsv: (accept: string | null) => boolean
@@ -27,9 +28,6 @@ export type AnswerRest = (
   exchange: { readonly request: RestRequest },
   requestContext: RequestContext,
 ) => Promise<TextResponse>
-
-/** Caches that may store a final response, one that can never change: only the client's if API keys are configured. */
-export type CacheScope = 'public' | 'private'
 
 /** Lifetime of a final response in caches, in seconds: a day, since a later deployment may fix its content. */
 const finalSeconds = 86_400
@@ -118,7 +116,7 @@ async function formatRoute(
   const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
   const body = isCsv ? await csvOfList(json, Object.keys(schema.properties ?? {})) : json
   const text = { status: 200, headers, body }
-  return isFinal ? { ...text, cacheControl: `${cacheScope}, max-age=${finalSeconds}`, isReusable: true } : text
+  return isFinal ? { ...text, cacheControl: `${cacheScope}, max-age=${finalSeconds}` } : text
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */

@@ -5,9 +5,14 @@ export interface TextResponse {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /** Value of Cache-Control, instead of `no-cache`, beside ETag and Vary. */
-  readonly cacheControl?: string
-  /** Whether edge caches may store the response and send it to other clients. */
-  readonly isForEdges?: boolean
-  /** Whether caches may reuse the response without validation, although clients may demand a newer data version. */
-  readonly isReusable?: boolean
+  readonly cacheControl?: CacheControl
 }
+
+/** Caches that may store a response: all, or only the client's. */
+export type CacheScope = 'public' | 'private'
+
+/**
+ * A value of Cache-Control (RFC 9111, section 5.2.2): caches must validate the response before each reuse, or may reuse it without,
+ * by the directives that follow the scope.
+ */
+export type CacheControl = 'no-cache' | 'private, no-cache' | `${CacheScope}, max-age=${string}`

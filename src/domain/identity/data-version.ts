@@ -27,3 +27,13 @@ export function seqOf(version: string): number {
 export function nonceOf(version: string): string {
   return version.slice(version.indexOf('.') + 1)
 }
+
+/** The order of a data version and another one: by number in one history; equal numbers of different nonces are of different histories. */
+export type VersionOrder = 'same' | 'older' | 'newer' | 'of another history'
+
+/** Returns the order of a stored data version relative to another one. */
+export function compareVersions(version: string, other: string): VersionOrder {
+  if (version === other) return 'same'
+  const difference = seqOf(version) - seqOf(other)
+  return difference === 0 ? 'of another history' : difference < 0 ? 'older' : 'newer'
+}

@@ -1,4 +1,4 @@
-import { type DataVersion, seqOf } from '../../domain/identity/data-version.ts'
+import { compareVersions, type DataVersion, seqOf } from '../../domain/identity/data-version.ts'
 import type { DataState } from '../../graphql/execution/context.ts'
 import { versionLimits } from '../../limits.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
@@ -103,6 +103,18 @@ export class DataVersions {
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
   }
 
+  /**
+   * Returns whether data surely lacks the version that this process was notified of before it was read: its own version is older,
+   * or has the same number in another history. Reads have then moved to a server that lacks the newest commits, such as a standby
+   * that was promoted.
+   * @param version of the data; null if it is unknown
+   */
+  isOutdated(version: string | null, notified: Pick<NotifiedState, 'version'>): boolean {
+    if (version === null || notified.version === null) return false
+    const order = compareVersions(version, notified.version)
+    return order === 'older' || order === 'of another history'
+  }
+
   /** Returns whether notifications have not reached the version of data yet, though they arrive; null or empty is no version. */
   isAhead(version: string | null): boolean {
     if (version === null || version === '' || version === this.#newest?.text || !this.#isListening) return false
@@ -117,9 +129,9 @@ export class DataVersions {
    *   commits of its own
    */
   async confirmHistory(version: string | null, notified: NotifiedState): Promise<boolean> {
-    if (version === null || version === notified.version) return true
+    const order = version === null || notified.version === null ? null : compareVersions(version, notified.version)
+    if (version === null || order === 'same' || order === 'older') return true
     const seq = seqOf(version)
-    if (notified.version !== null && seq < seqOf(notified.version)) return true
     await this.untilNotified({ seq })
     if (this.#interruptions !== notified.interruptions || this.isAhead(version)) return false
     return (this.#known.get(seq) ?? version) === version

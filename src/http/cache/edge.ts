@@ -1,5 +1,5 @@
 import type { DataOrigin } from '../../graphql/execution/context.ts'
-import type { TextResponse } from '../../rest/text-response.ts'
+import type { CacheControl, TextResponse } from '../../rest/text-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 
 /** Seconds for which an edge cache may serve a stale response if the gateway fails or does not respond. */
@@ -23,12 +23,11 @@ export function createEdgePolicy(seconds: number, isOpen: boolean): EdgePolicy |
   if (seconds === 0) return null
   const freshSeconds = Math.max(1, seconds - revalidateSeconds - roundingSeconds)
   const staleSeconds = seconds > freshSeconds + roundingSeconds ? revalidateSeconds : 0
-  const shared = `public, max-age=0, s-maxage=${freshSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`
-  const cacheControl = isOpen ? shared : 'private, no-cache'
+  const cacheControl: CacheControl = isOpen
+    ? `public, max-age=0, s-maxage=${freshSeconds}, stale-while-revalidate=${staleSeconds}, stale-if-error=${staleIfErrorSeconds}`
+    : 'private, no-cache'
   return (request, text, origin) =>
-    origin.isCacheable && isReadWithoutCacheControl(request, text)
-      ? { ...text, cacheControl, isForEdges: isOpen }
-      : text
+    origin.isCacheable && isReadWithoutCacheControl(request, text) ? { ...text, cacheControl } : text
 }
 
 /** Returns whether a response is the result of a GET or HEAD request, without a Cache-Control of its own. */

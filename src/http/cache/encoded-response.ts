@@ -55,14 +55,7 @@ export class EncodedResponse {
 
   /** @param compressed bodies that are already compressed */
   constructor(
-    {
-      status,
-      headers,
-      body,
-      cacheControl = 'no-cache',
-      isForEdges = false,
-      isReusable = isForEdges,
-    }: UnencodedResponse,
+    { status, headers, body, cacheControl = 'no-cache' }: UnencodedResponse,
     origin: ResponseOrigin = noOrigin,
     compressed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
@@ -74,13 +67,14 @@ export class EncodedResponse {
     this.status = status
     this.origin = origin
     const { vary } = headers
-    // A cache must not serve its stored response to a client that requires a version.
+    // A cache that may reuse data without validation must not serve it to a client that requires a version.
+    const isReusableData = origin.notified !== null && !cacheControl.endsWith('no-cache')
     const varies = [
       ...(vary === undefined ? [] : [vary]),
       'accept-encoding',
-      ...(isReusable ? ['min-data-version'] : []),
+      ...(isReusableData ? ['min-data-version'] : []),
     ]
-    this.isPublic = isForEdges || cacheControl.startsWith('public')
+    this.isPublic = cacheControl.startsWith('public')
     this.headers = hasEtag ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.etagDigest = hasEtag

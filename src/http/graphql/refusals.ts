@@ -1,4 +1,5 @@
 import { noMutation } from '../../graphql/execution/errors.ts'
+import { graphqlMediaType } from '../middleware/content-negotiation.ts'
 import { notAllowed } from '../../rest/handler.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 
@@ -32,7 +33,7 @@ export function notAcceptable(): TextResponse {
   return graphqlRefusal(
     406,
     'NOT_ACCEPTABLE',
-    'Answers are application/graphql-response+json or application/json, neither of which Accept takes.',
+    `Answers are ${graphqlMediaType} or application/json, neither of which Accept takes.`,
   )
 }
 
@@ -60,7 +61,7 @@ function graphqlRefusal(
 ): TextResponse {
   return {
     status,
-    headers: { ...headers, 'content-type': 'application/graphql-response+json; charset=utf-8' },
+    headers: { ...headers, 'content-type': `${graphqlMediaType}; charset=utf-8` },
     body: JSON.stringify({ errors: [{ message, extensions: { code } }] }),
   }
 }

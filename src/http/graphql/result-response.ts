@@ -3,11 +3,9 @@ import type { TextResponse } from '../../rest/text-response.ts'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'
 import { publicErrors } from '../../graphql/execution/errors.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
-import { inOrderOfQuality, isRefused } from '../middleware/content-negotiation.ts'
+import { inOrderOfQuality, isRefused, jsonMediaTypes } from '../middleware/content-negotiation.ts'
 
-/** Media types of responses; the first is sent to a client that accepts both by a wildcard. */
-const mediaTypes = ['application/json', 'application/graphql-response+json'] as const
-export type MediaType = (typeof mediaTypes)[number]
+export type MediaType = (typeof jsonMediaTypes)[number]
 
 /**
  * Returns the first accepted media type in which results are available; a wildcard selects the older type, as GraphQL
@@ -18,10 +16,11 @@ export function acceptedMediaType(accept: string | null): MediaType | null {
   for (const range of inOrderOfQuality(accept === null || accept === '' ? '*/*' : accept).split(',')) {
     const [type = ''] = range.split(';')
     const name = type.trim().toLowerCase()
-    if (name === 'application/graphql-response+json') return name
-    if (name === 'application/json') return name
+    const named = jsonMediaTypes.find((type) => type === name)
+    if (named !== undefined) return named
+    // The first of both is plain JSON.
     if (name === '*/*' || name === 'application/*')
-      return mediaTypes.find((type) => !isRefused(accept ?? '', type)) ?? null
+      return jsonMediaTypes.find((type) => !isRefused(accept ?? '', type)) ?? null
   }
   return null
 }

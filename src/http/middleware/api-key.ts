@@ -41,7 +41,7 @@ function keyIn(request: IncomingRequest): string | undefined {
 
 const unauthenticated: Handler = (exchange) => {
   const { request } = exchange
-  exchange.headers = exchange.headers.concat(challenge)
+  exchange.senderHeaders = exchange.senderHeaders.concat(challenge)
   const detail =
     keyIn(request) === undefined
       ? 'Send the header Authorization: Bearer with an API key.'

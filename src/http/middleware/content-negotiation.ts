@@ -6,14 +6,20 @@ interface Accepted {
   readonly quality: number
 }
 
-const jsonTypes: readonly string[] = ['application/json', 'application/graphql-response+json']
+/** Media type of GraphQL responses (GraphQL over HTTP); results are available as plain JSON too. */
+export const graphqlMediaType = 'application/graphql-response+json'
+
+/** Media types of results and REST responses. */
+export const jsonMediaTypes = ['application/json', graphqlMediaType] as const
 
 /** Returns whether a client accepts HTML by name, with at least the weight of JSON. */
 export function prefersHtml(accept: string | null): boolean {
   if (accept === null || !/html/i.test(accept)) return false
   const accepted = parse(accept)
   const html = qualityOf(accepted, ['text/html'])
-  return html > 0 && html >= qualityOf(accepted, jsonTypes) && html >= jsonWildcardQuality(accepted, jsonTypes)
+  return (
+    html > 0 && html >= qualityOf(accepted, jsonMediaTypes) && html >= jsonWildcardQuality(accepted, jsonMediaTypes)
+  )
 }
 
 /** Returns whether a client accepts a stream of server-sent events by name, with any weight but 0. */

@@ -35,7 +35,7 @@ export function rateLimit(limit: RateLimit | null): Middleware | null {
     const { request, sender } = exchange
     if (request.method === 'OPTIONS') return next(exchange)
     const { headers, refusal } = await count(sender)
-    exchange.headers = exchange.headers.concat(headerList(headers))
+    exchange.senderHeaders = exchange.senderHeaders.concat(headerList(headers))
     return refusal === undefined ? next(exchange) : refuse(request, refusal)
   }
 }

@@ -1,4 +1,5 @@
 import { routes } from '../../rest/routes.ts'
+import { graphqlMediaType } from '../middleware/content-negotiation.ts'
 
 /** A link from the root to a resource of the gateway. */
 export interface RootLink {
@@ -39,7 +40,7 @@ export const statusLinks: readonly RootLink[] = [
 const graphql: RootLink = {
   rel: 'item',
   href: 'graphql',
-  type: 'application/graphql-response+json',
+  type: graphqlMediaType,
   title: 'GraphQL endpoint, by GET and POST',
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { responseByMethod } from '../../rest/handler.ts'
+import type { CacheControl } from '../../rest/text-response.ts'
 import type { PathHandler } from '../ops/own-paths.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 
@@ -29,7 +30,7 @@ export function servedOnce(contents: Contents): ReadonlyMap<string, PathHandler>
  * Returns a script or style sheet that was compressed when it was prepared.
  * @param file path; its compressed versions have the same path with .br and .gz appended
  */
-export async function preparedFile(file: string, cacheControl?: string): Promise<EncodedResponse> {
+export async function preparedFile(file: string, cacheControl?: CacheControl): Promise<EncodedResponse> {
   const [body, br, gzip] = await Promise.all([readFile(file), readFile(`${file}.br`), readFile(`${file}.gz`)])
   const type = file.endsWith('.css') ? 'text/css' : 'text/javascript'
   const response = { status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body }

@@ -17,7 +17,7 @@ export function fetchAdapter(options: AdapterOptions): (request: Request) => Pro
     let share: BodyShare | undefined
     const exchange: Exchange = {
       body: emptyBody,
-      headers: [],
+      senderHeaders: [],
       stateAtStart: null,
       request: incoming,
       trace,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { nonceOf, parseDataVersion, seqOf } from '../../../src/domain/identity/data-version.ts'
+import { compareVersions, nonceOf, parseDataVersion, seqOf } from '../../../src/domain/identity/data-version.ts'
 
 test('a version has the sequence number and the nonce that it was made of', () => {
   const seqs = fc.integer({ min: 1, max: 999_999_999_999_999 })
@@ -31,4 +31,14 @@ test.each([
   '7.12345678901234567890',
 ])('%j is no version', (text) => {
   expect(parseDataVersion(text)).toBeNull()
+})
+
+test.each([
+  ['7.5', '7.5', 'same'],
+  ['7.5', '8.1', 'older'],
+  ['10.5', '9.5', 'newer'],
+  ['7.5', '7.6', 'of another history'],
+  ['', '1.5', 'older'],
+])('%j is to %j: %s', (version, other, order) => {
+  expect(compareVersions(version, other)).toBe(order)
 })

@@ -43,7 +43,7 @@ function exchangeOf(body: string, onDisconnect: Exchange['onDisconnect']): Excha
     onDisconnect,
     sender: 'someone',
     body: Buffer.from(body),
-    headers: [],
+    senderHeaders: [],
     stateAtStart: null,
   }
 }

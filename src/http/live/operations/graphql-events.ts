@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
+import { graphqlMediaType } from '../../middleware/content-negotiation.ts'
 import type { Exchange, Handler, HandlerResponse } from '../../middleware.ts'
 import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
@@ -8,9 +9,6 @@ import type { RowFormat } from '../ledger/row-frames.ts'
 import type { SharedQuery } from '../responses/shared-query.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
 import type { SentOperation } from './sent-operation.ts'
-
-/** Media type of the results in events, and of refusals. */
-export const eventMediaType = 'application/graphql-response+json'
 
 /** Clients of GraphQL over SSE know only the events `next` and `complete`: other messages are comments. */
 export const staleFrame = commentFrame('stale')
@@ -73,8 +71,8 @@ export async function answerAsEvents(exchange: Exchange, next: Handler): Promise
   const { method, path, target, query, httpVersion, rawHeaders, remoteAddress } = request
   const asJson = {
     ...{ method, path, target, query, httpVersion, rawHeaders, remoteAddress },
-    header: (name: string) => (name === 'accept' ? eventMediaType : request.header(name)),
-    headerRecord: () => ({ ...request.headerRecord(), accept: eventMediaType }),
+    header: (name: string) => (name === 'accept' ? graphqlMediaType : request.header(name)),
+    headerRecord: () => ({ ...request.headerRecord(), accept: graphqlMediaType }),
   }
   const forJson = { ...exchange, request: asJson }
   const response = await next(forJson)

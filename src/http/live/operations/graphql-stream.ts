@@ -6,6 +6,7 @@ import { problem } from '../../../rest/problem.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, formatGraphqlResult } from '../../graphql/result-response.ts'
+import { graphqlMediaType } from '../../middleware/content-negotiation.ts'
 import { graphqlPath } from '../../graphql/path.ts'
 import type { FindDocument } from '../../graphql/persisted-operations.ts'
 import type { Exchange, HandlerResponse, Middleware } from '../../middleware.ts'
@@ -18,15 +19,7 @@ import { createStateStream, type StateStreamParts } from '../responses/state-str
 import type { CreateLedgerStream } from '../ledger/ledger-stream.ts'
 import { rowFilter } from '../ledger/row-filter.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
-import {
-  answerAsEvents,
-  eventMediaType,
-  keyOf,
-  resetFrame,
-  rowEvents,
-  staleFrame,
-  stateEvents,
-} from './graphql-events.ts'
+import { answerAsEvents, keyOf, resetFrame, rowEvents, staleFrame, stateEvents } from './graphql-events.ts'
 import { type SentOperation, sentOperation } from './sent-operation.ts'
 import { type AdmitPreparation, prepareStream } from '../prepare-stream.ts'
 
@@ -106,7 +99,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   function invalid(argument: string, flaw: string): EncodedResponse {
     const extensions = { code: 'BAD_USER_INPUT', argument, http: { status: 400 } }
     const errors = [new GraphQLError(`${argument} ${flaw}`, { extensions })]
-    return new EncodedResponse(formatGraphqlResult({ errors }, eventMediaType, operations.requestContext))
+    return new EncodedResponse(formatGraphqlResult({ errors }, graphqlMediaType, operations.requestContext))
   }
 
   /** Parses a request; a long body is parsed under admission control, with a cost in proportion to its size. */

@@ -9,6 +9,7 @@ import type { FixedDocument } from '../../../graphql/execution/fixed-document.ts
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { TextResponse } from '../../../rest/text-response.ts'
 import { formatGraphqlResult } from '../../graphql/result-response.ts'
+import { graphqlMediaType } from '../../middleware/content-negotiation.ts'
 import type { Exchange } from '../../middleware.ts'
 import { RowNotReady } from '../ledger/row-failures.ts'
 import { StreamDocuments } from './stream-documents.ts'
@@ -44,8 +45,6 @@ export interface LiveOperations {
   readonly requestContext: RequestContext
 }
 
-const mediaType = 'application/graphql-response+json'
-
 /**
  * Creates the operations of streams.
  * @param documentBytes memory of the documents of open streams
@@ -67,7 +66,7 @@ export function createLiveOperations(
     const { errors } = prepared
     const result: ExecutionResult =
       errors.length > 0 ? { errors } : await executor.run(prepared, params, requestContext)
-    return formatGraphqlResult(result, mediaType, requestContext)
+    return formatGraphqlResult(result, graphqlMediaType, requestContext)
   }
 
   return {
@@ -80,7 +79,7 @@ export function createLiveOperations(
       onDisconnect(() => signal.abort())
       const requestContext = { sender, report, signal }
       const refuse = (errors: readonly GraphQLError[]): TextResponse =>
-        formatGraphqlResult({ errors }, mediaType, requestContext)
+        formatGraphqlResult({ errors }, graphqlMediaType, requestContext)
       try {
         const prepared = await prepare(text, requestContext)
         const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)

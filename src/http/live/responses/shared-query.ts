@@ -1,4 +1,4 @@
-import { seqOf } from '../../../domain/identity/data-version.ts'
+import { compareVersions } from '../../../domain/identity/data-version.ts'
 import type { EncodedResponse } from '../../cache/encoded-response.ts'
 
 /** A response, and the version of the data that it shows; null if that is unknown. */
@@ -31,5 +31,5 @@ export interface SharedQuery {
 /** Returns the later one of two data versions of one history. */
 export function laterVersion(first: string | null, second: string | null): string | null {
   if (first === null || second === null) return first ?? second
-  return seqOf(second) > seqOf(first) ? second : first
+  return compareVersions(second, first) === 'newer' ? second : first
 }
