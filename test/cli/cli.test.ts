@@ -55,6 +55,7 @@ describe('the command line is parsed as', () => {
     [['serve', 'feed'], 'There is nothing to do with feed.'],
     [['migrate', 'now'], 'migrate takes no options.'],
     [['migrate', '--skip-bad'], '--skip-bad is not for migrate.'],
+    [['serve', '--skip-bad'], '--skip-bad is for a feed or a chain: name one by --feed or --chain.'],
     [['ingest'], 'Name one feed.'],
     [['ingest', 'a', 'b'], 'Name one feed.'],
     [['ingest', 'a', '--jobs', '0'], '--jobs is "0", not a number from 1 to 64.'],

@@ -60,6 +60,8 @@ export function readCommand(args: readonly string[]): Command {
   const [checked] = more
   const name = command === 'chain' && file === 'check' && checked !== undefined ? 'chain check' : command
   requireOptionsOf(name, Object.keys(values))
+  if (name === 'serve' && skipBad && feed === null && chain === null)
+    throw new BadUsage('--skip-bad is for a feed or a chain: name one by --feed or --chain.')
   const jobs = readJobs(values.jobs)
   const isOneFile = file !== undefined && more.length === 0
   if (name === 'serve' && file === undefined) return { name, feed, chain, skipBad }

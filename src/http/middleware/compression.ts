@@ -24,7 +24,8 @@ export function encodingFor(acceptEncoding: string | null): Encoding | null {
   if (acceptEncoding === null) return null
   const accepted = acceptEncoding.toLowerCase()
   const offered = encodings.filter((encoding) => !excluded[encoding].test(accepted))
-  return negotiator.negotiate<Encoding>(accepted, offered)
+  const preferred = negotiator.negotiate<Encoding | 'identity'>(accepted, [...offered, 'identity'])
+  return preferred === 'identity' ? null : preferred
 }
 
 /** Number of bodies being compressed or waiting for a thread. */

@@ -48,6 +48,9 @@ describe('an answer', () => {
     ['br;q=0.001, gzip;q=0', 'br'],
     ['deflate', null],
     ['identity', null],
+    ['gzip;q=0.5, identity', null],
+    ['*;q=0.1, identity;q=0.5', null],
+    ['gzip, identity;q=0.5', 'gzip'],
     ['gzip;q=0', null],
     ['', null],
   ])('to a client that accepts "%s" is packed with %s', async (accepted, encoding) => {
