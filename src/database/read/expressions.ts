@@ -1,3 +1,25 @@
+import type { Value } from '../database.ts'
+
+/** The parameters of a statement by name. */
+export interface NamedParameters<Name extends string> {
+  /** SQL of each: `$1` is the first. */
+  readonly sql: Readonly<Record<Name, `$${number}`>>
+  /** Returns the values in the order of the parameters, up to the last one that is given; null for those left out before it. */
+  readonly values: (given: Readonly<Partial<Record<Name, Value>>>) => Value[]
+}
+
+/** Numbers the parameters of a statement in the order of their names; those that not every statement has are the last. */
+export function namedParameters<const Name extends string>(names: readonly Name[]): NamedParameters<Name> {
+  const numbered = names.map((name, place) => [name, `$${place + 1}`])
+  return {
+    sql: Object.fromEntries(numbered) as Record<Name, `$${number}`>,
+    values(given) {
+      const last = names.findLastIndex((name) => name in given)
+      return names.slice(0, last + 1).map((name) => given[name] ?? null)
+    },
+  }
+}
+
 /*
  * The keys of a read, one row each. A subquery hides their number from the planner, which would otherwise prefer a new plan
  * for each execution to its cached plan: planning takes longer than most reads.

@@ -1,27 +1,29 @@
 import { vaultStatuses } from '../../../domain/vault.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
-import { namedLists } from '../expressions.ts'
+import { namedLists, namedParameters } from '../expressions.ts'
 import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
 import { isFiltered } from './filtered.ts'
 import { countFiltered } from './filtered-count.ts'
 
+/** Parameters of the statements: those of the strategies and the owners are left out where their scope has none. */
+const { sql: parameters, values: valuesOf } = namedParameters(['lists', 'status', 'strategy', 'owner'])
+
 /** SQL of the number of vaults in the wanted statuses, by a row of tallies. */
 const ofStatuses = vaultStatuses
-  .map((status) => `case when '${status}' = any((select $2::text[])::text[]) then ${status} else 0 end`)
+  .map(
+    (status) => `case when '${status}' = any((select ${parameters.status}::text[])::text[]) then ${status} else 0 end`,
+  )
   .join(' + ')
 
-const strategies = strategiesOfList('$3')
+const strategies = strategiesOfList(parameters.strategy)
 
-/** The tallies of a scope, and the number of their parameters. */
-const talliesOf: Record<Scope, { readonly from: string; readonly parameters: number }> = {
-  all: { from: 'from strategy_tally', parameters: 2 },
-  strategy: { from: `from strategy_tally where strategy_id = any(${strategies})`, parameters: 3 },
-  owner: {
-    from: `from owner_tally where owner = any($4::text[])
-      and (${strategies} is null or strategy_id = any(${strategies}))`,
-    parameters: 4,
-  },
+/** The tallies of a scope. */
+const talliesOf: Record<Scope, string> = {
+  all: 'from strategy_tally',
+  strategy: `from strategy_tally where strategy_id = any(${strategies})`,
+  owner: `from owner_tally where owner = any(${parameters.owner}::text[])
+    and (${strategies} is null or strategy_id = any(${strategies}))`,
 }
 
 function countStatement(scope: Scope): Read {
@@ -30,7 +32,7 @@ function countStatement(scope: Scope): Read {
     dependsOn: 'all vaults',
     batching: { kind: 'keyed', keyProperty: 'list' },
     text: `select list.strategy as list, counted.count, ${dataVersion} from ${namedLists}
-      cross join lateral (select coalesce(sum(${ofStatuses}), 0)::integer as count ${talliesOf[scope].from}) counted`,
+      cross join lateral (select coalesce(sum(${ofStatuses}), 0)::integer as count ${talliesOf[scope]}) counted`,
   }
 }
 
@@ -52,6 +54,7 @@ export function countVaults(
 ): Promise<{ list: string; count: number | null }[]> {
   const scope = scopeOf(lists, filter)
   if (isFiltered(filter)) return countFiltered(database, lists, scope, filter)
-  const values = [lists, statusesOf(filter), filter.strategy, filter.owner]
-  return database.query(statements[scope], values.slice(0, talliesOf[scope].parameters))
+  const { strategy, owner } = filter
+  const ofScope = { all: {}, strategy: { strategy }, owner: { strategy, owner } }[scope]
+  return database.query(statements[scope], valuesOf({ lists, status: statusesOf(filter), ...ofScope }))
 }

@@ -13,7 +13,7 @@ import {
   isOfStatusAndValue,
   matchesAll,
 } from './filtered.ts'
-import { parameters } from './ranges.ts'
+import { parameters, valuesOf } from './parameters.ts'
 
 /** The index by which vaults are looked up, each of which is visited. */
 type Lookup = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
@@ -34,8 +34,8 @@ const countsOf: Record<Exclude<Lookup, 'pool'>, string> = {
   'value of a strategy': ofValue('strategy'),
 }
 
-/** Parameters of pages that a count does not have. */
-const unused = '($3::text, $4::text, $5::integer)'
+/** Parameters of pages that a count has no use for, named because others follow them. */
+const unused = `(${parameters.value}::text, ${parameters.address}::text, ${parameters.limit}::integer)`
 const counted = `coalesce(counted.count, 0)::integer as count, counted.visited >= ${maxVisited} as "isCut", ${dataVersion}`
 
 /** Counts each list separately. */
@@ -100,9 +100,10 @@ export async function countFiltered(
   scope: Scope,
   filter: VaultFilter,
 ): Promise<{ list: string; count: number | null }[]> {
+  const { strategy, owner } = filter
   const counts = await database.query<{ list: string; count: number; isCut: boolean }>(
     statements[lookupOf(scope, filter)],
-    [lists, statusesOf(filter), '', '', 0, filter.strategy, filter.owner, ...filterValues(filter)],
+    valuesOf({ lists, status: statusesOf(filter), strategy, owner, ...filterValues(filter) }),
   )
   return counts.map(({ list, count, isCut }) => ({ list, count: isCut ? null : count }))
 }

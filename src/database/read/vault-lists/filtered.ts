@@ -1,9 +1,9 @@
 import { vaultStatuses } from '../../../domain/vault.ts'
-import type { Value } from '../../database.ts'
 import { isByPool, type Scope, strategiesOfList, type VaultFilter } from './filter.ts'
 import { bytesOf } from '../expressions.ts'
 import type { OrderSql } from './order.ts'
-import { inOrder, ofSmallOwners, pageExtent, parameters, partsOf } from './ranges.ts'
+import { parameters, type PageValues } from './parameters.ts'
+import { inOrder, ofSmallOwners, pageExtent, partsOf } from './ranges.ts'
 
 /** Maximum number of vaults that match a filter by value or position and are sorted: that takes a few milliseconds. */
 const maxSorted = 1_000
@@ -26,10 +26,10 @@ export const requestedColumns = `
 /** {@link requestedColumns} with the strategies of the row `list`. */
 export const filterColumns = `${strategiesOfList(parameters.strategy)} as strategies, ${requestedColumns}`
 
-/** Values of the parameters from `gte` on. */
-export function filterValues({ valueUsd, pair, venue }: VaultFilter): Value[] {
+/** Returns the values of a filter by value and position. */
+export function filterValues({ valueUsd, pair, venue }: VaultFilter): PageValues {
   const [gte, lte] = [valueUsd?.gte ?? '-Infinity', valueUsd?.lte ?? 'Infinity']
-  return [gte, lte, pair?.map(({ a }) => a) ?? null, pair?.map(({ b }) => b) ?? null, venue]
+  return { gte, lte, pairA: pair?.map(({ a }) => a) ?? null, pairB: pair?.map(({ b }) => b) ?? null, venue }
 }
 
 /** Returns whether a list has a filter that is not a prefix of the indexes. */

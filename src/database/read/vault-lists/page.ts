@@ -1,4 +1,4 @@
-import type { Read, Reader, Value } from '../../database.ts'
+import type { Read, Reader } from '../../database.ts'
 import { namedLists } from '../expressions.ts'
 import type { Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
@@ -16,7 +16,8 @@ import {
   type VaultCursor,
   type VaultSortField,
 } from './order.ts'
-import { inScope, maxPageRows, pageExtent, parameters } from './ranges.ts'
+import { parameters, type PageValues, valuesOf } from './parameters.ts'
+import { inScope, maxPageRows, pageExtent } from './ranges.ts'
 
 /** The page of a list of vaults that is requested. */
 export interface VaultPageRequest {
@@ -51,9 +52,6 @@ function accessPathOf({ filter, orderBy }: VaultPageRequest): AccessPath {
   if (filter.valueUsd === null) return 'indexed'
   return orderBy === 'VALUE_USD' ? 'ranged' : 'filtered'
 }
-
-/** Number of parameters of an indexed page: those of the strategies and the owners are left out where its scope has none. */
-const parametersOf: Record<Scope, number> = { all: 5, strategy: 6, owner: 7 }
 
 const statusColumn = `${parameters.status}::text[]::vault_status[] as statuses`
 /** The columns of the row `requested`, besides the cursor. All parameters before the last one must be named. */
@@ -139,11 +137,9 @@ export function readVaultPages(
   const path = accessPathOf(page)
   const scope = scopeOf(lists, filter)
   const { value, address } = firstPlace(page)
-  const values = [lists, statusesOf(filter), value, address, first + 1, filter.strategy, filter.owner]
-  return database.query(statementFor({ path, scope, orderBy, direction }), [
-    ...(path === 'indexed' ? values.slice(0, parametersOf[scope]) : values),
-    ...restOf(path, page),
-  ])
+  const ofAllPages = { lists, status: statusesOf(filter), value, address, limit: first + 1 }
+  const values = valuesOf({ ...ofAllPages, ...restOf(path, scope, page) })
+  return database.query(statementFor({ path, scope, orderBy, direction }), values)
 }
 
 /** Returns the position before the page: its cursor, or the start of the wanted values. */
@@ -155,10 +151,11 @@ function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPa
   return after === null ? bound : laterCursor(after, bound, direction)
 }
 
-/** Returns the values of the parameters that follow the owners. */
-function restOf(path: AccessPath, { filter, orderBy, direction }: VaultPageRequest): Value[] {
-  if (path === 'indexed') return []
-  if (path === 'filtered') return filterValues(filter)
-  const end = direction === 'ASC' ? filter.valueUsd?.lte : filter.valueUsd?.gte
-  return [end ?? beforeAll(orderBy, direction === 'ASC' ? 'DESC' : 'ASC').value]
+/** Returns the values of the parameters that not every page has: an indexed one only those of its scope. */
+function restOf(path: AccessPath, scope: Scope, { filter, orderBy, direction }: VaultPageRequest): PageValues {
+  const { strategy, owner, valueUsd } = filter
+  if (path === 'indexed') return { all: {}, strategy: { strategy }, owner: { strategy, owner } }[scope]
+  if (path === 'filtered') return { strategy, owner, ...filterValues(filter) }
+  const end = direction === 'ASC' ? valueUsd?.lte : valueUsd?.gte
+  return { strategy, owner, gte: end ?? beforeAll(orderBy, direction === 'ASC' ? 'DESC' : 'ASC').value }
 }

@@ -1,21 +1,7 @@
 import { vaultStatuses, type VaultStatus } from '../../../domain/vault.ts'
 import { strategiesOfList, type Scope } from './filter.ts'
 import type { OrderSql } from './order.ts'
-
-/** Parameters of the statements of pages, after the lists; optional ones are the last. */
-export const parameters = {
-  status: '$2',
-  value: '$3',
-  address: '$4',
-  limit: '$5',
-  strategy: '$6',
-  owner: '$7',
-  gte: '$8',
-  lte: '$9',
-  pairA: '$10',
-  pairB: '$11',
-  venue: '$12',
-} as const
+import { parameters } from './parameters.ts'
 
 /** Maximum number of rows of a page, with the row that indicates a next page. */
 export const maxPageRows = 256
