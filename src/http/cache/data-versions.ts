@@ -110,7 +110,7 @@ export class DataVersions {
    * @param version of the data; null if it is unknown
    */
   isOutdated(version: string | null, notified: Pick<NotifiedState, 'version'>): boolean {
-    if (version === null || notified.version === null) return false
+    if (version === null || notified.version === null || version === notified.version) return false
     const order = compareVersions(version, notified.version)
     return order === 'older' || order === 'of another history'
   }
@@ -129,8 +129,8 @@ export class DataVersions {
    *   commits of its own
    */
   async confirmHistory(version: string | null, notified: NotifiedState): Promise<boolean> {
-    const order = version === null || notified.version === null ? null : compareVersions(version, notified.version)
-    if (version === null || order === 'same' || order === 'older') return true
+    if (version === null || version === notified.version) return true
+    if (notified.version !== null && compareVersions(version, notified.version) === 'older') return true
     const seq = seqOf(version)
     await this.untilNotified({ seq })
     if (this.#interruptions !== notified.interruptions || this.isAhead(version)) return false
