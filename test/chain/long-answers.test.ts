@@ -1,6 +1,8 @@
-import { type Hex, numberToHex } from 'viem'
+import { type BaseError, type Hex, numberToHex, RpcRequestError } from 'viem'
 import { afterEach, expect, test } from 'vitest'
+import { RequestFailed } from '../../src/chain/errors.ts'
 import { readHistory } from '../../src/chain/rpc/log-ranges.ts'
+import { connectNode } from '../../src/chain/rpc/node.ts'
 import { connectRpc } from '../../src/chain/rpc/rpc.ts'
 import { startProxy } from './support/proxy.ts'
 
@@ -70,4 +72,22 @@ test('few requests are made where a long response is complete', async () => {
   const { rpc, takeCounts } = await connectCutting((found) => found)
   expect(await readHistory(rpc, [{}], 1_000, 1_500)).toHaveLength(logs.length)
   expect(takeCounts()['eth_getLogs']).toBe(3)
+})
+
+test.each([
+  ['text', 'state '.repeat(200_000)],
+  ['object', { text: 'method '.repeat(200_000) }],
+  ['number', 17],
+  ['nothing', undefined],
+])('of the message of an error only a part is examined: %s', async (_what, message) => {
+  const proxy = await startProxy('http://127.0.0.1:9', () =>
+    Promise.resolve({ error: { code: -32_000, message: message as string } }),
+  )
+  close = () => proxy.close()
+  const node = connectNode({ url: proxy.url, requestsPerSecond: 1_000 })
+  const failure: unknown = await node.chainId().catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(RequestFailed)
+  const answered = ((failure as RequestFailed).cause as BaseError).walk((one) => one instanceof RpcRequestError)
+  expect((answered as RpcRequestError).details.length).toBeLessThanOrEqual(2_000)
+  expect(node.explain(failure).reason).toMatch(/^answers eth_chainId with the error -32000/)
 })

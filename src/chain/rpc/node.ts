@@ -19,7 +19,7 @@ import { NodeFault, NoFinalizedBlock, RequestFailed } from '../errors.ts'
 import { type ExplainedFault, explainFault } from './faults.ts'
 import { HeaderHashes } from './newest/header-hash.ts'
 import { AnswerTimes } from './nodes/answer-times.ts'
-import { fetchMoved, readRetryAfter, withShortBody } from './nodes/node-fetch.ts'
+import { errorText, fetchMoved, readRetryAfter, withShortBody } from './nodes/node-fetch.ts'
 
 /** Limits on the answers of a node. */
 export interface NodeLimits {
@@ -141,7 +141,7 @@ const refusals: readonly number[] = [401, 402, 403]
 interface JsonRpcAnswer {
   readonly id?: string | number | null
   readonly result?: unknown
-  readonly error?: { readonly code: number; readonly message: string } | null | undefined
+  readonly error?: { readonly code: number; readonly message?: unknown } | null | undefined
 }
 
 interface RequestOptions extends NodeConfig {
@@ -167,7 +167,7 @@ function createRequest(
     if (rest !== null) onRetryAfter(rest)
     const text = await response.clone().text()
     if (!refusals.includes(status) && isRpcError(text)) return
-    throw new HttpRequestError({ url, status, details: text.trim() === '' ? statusText : text })
+    throw new HttpRequestError({ url, status, details: errorText(text.trim() === '' ? statusText : text) })
   }
   const client = getHttpRpcClient(url, { fetchFn, maxResponseBodySize, onResponse: onFetchResponse, timeout })
   let sent = 0
@@ -176,8 +176,9 @@ function createRequest(
     const answer: JsonRpcAnswer = await times.measure(() => client.request({ body: { ...body, id } }))
     // A gateway that mixes up its answers would otherwise give one block's state as that of another.
     if (answer.id != null && String(answer.id) !== String(id)) throw new NodeFault('gave the answer to another request')
-    if (answer.error != null) throw new RpcRequestError({ body, error: answer.error, url })
-    return answer.result
+    const { error, result } = answer
+    if (error == null) return result
+    throw new RpcRequestError({ body, error: { code: error.code, message: errorText(error.message) }, url })
   }
   const measured: Transport = () =>
     createTransport({

@@ -1,6 +1,12 @@
 /** Maximum size that is read of the body of an HTTP error. */
 const maxErrorBytes = 65_536
 
+/**
+ * Maximum number of characters of an error that are examined: patterns of several words take quadratic time in a text that repeats
+ * the first one, and an answer may have megabytes.
+ */
+const maxErrorCharacters = 2_000
+
 /** HTTP statuses of a node that has moved. After the first two, fetch itself would send a GET in place of a POST. */
 const redirects: readonly number[] = [301, 302, 307, 308]
 const maxRedirects = 5
@@ -52,4 +58,10 @@ export function readRetryAfter(headers: Headers): number | null {
     ? Date.parse(text) - Date.parse(headers.get('date') ?? '')
     : seconds * 1_000
   return milliseconds > 0 ? milliseconds : null
+}
+
+/** Returns the start of an error's text in a node's answer, whose form is not verified. */
+export function errorText(message: unknown): string {
+  const text: unknown = typeof message === 'string' ? message : JSON.stringify(message)
+  return typeof text === 'string' ? text.slice(0, maxErrorCharacters) : ''
 }
