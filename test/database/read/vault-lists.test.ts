@@ -326,3 +326,14 @@ describe.each<[when: string, prepare: () => Promise<unknown>]>([
     expect((await visitedFor(200)) - (await visitedFor(1))).toBeLessThan(200 * vaultStatuses.length)
   })
 })
+
+test('the list of all vaults beside lists of strategies does not widen these', async () => {
+  const page = { filter: everything, orderBy: 'VALUE_USD', direction: 'DESC', first, after: null } as const
+  const lists = [allStrategies, 'one', 'two']
+  const separate = await Promise.all(lists.map((list) => readVaultPages(database, [list], page)))
+  const together = await readVaultPages(database, lists, page)
+  const keyOf = ({ list, address }: PagedVaultRow): string => `${list} ${address}`
+  expect(together.map(keyOf)).toEqual(separate.flat().map(keyOf))
+  const counts = await Promise.all(lists.map((list) => countVaults(database, [list], everything)))
+  expect(await countVaults(database, lists, everything)).toEqual(counts.flat())
+})

@@ -2,9 +2,9 @@ import { vaultStatuses } from '../../../domain/vault.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
 import { namedLists, namedParameters } from '../expressions.ts'
-import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
+import { byScope, type ListsInScope, type Scope, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
 import { isFiltered } from './filtered.ts'
-import { countFiltered } from './filtered-count.ts'
+import { countFiltered, type VaultCount } from './filtered-count.ts'
 
 /** Parameters of the statements: those of the strategies and the owners are left out where their scope has none. */
 const { sql: parameters, values: valuesOf } = namedParameters(['lists', 'status', 'strategy', 'owner'])
@@ -47,12 +47,16 @@ const statements: Record<Scope, Read> = {
  * or position, by visiting vaults.
  * @returns null as the count of a list for which there are too many to visit
  */
-export function countVaults(
+export async function countVaults(
   database: Reader,
   lists: readonly string[],
   filter: VaultFilter,
-): Promise<{ list: string; count: number | null }[]> {
-  const scope = scopeOf(lists, filter)
+): Promise<VaultCount[]> {
+  const counts = byScope(lists, filter).map((inScope) => countInScope(database, inScope, filter))
+  return (await Promise.all(counts)).flat()
+}
+
+function countInScope(database: Reader, { scope, lists }: ListsInScope, filter: VaultFilter): Promise<VaultCount[]> {
   if (isFiltered(filter)) return countFiltered(database, lists, scope, filter)
   const { strategy, owner } = filter
   const ofScope = { all: {}, strategy: { strategy }, owner: { strategy, owner } }[scope]

@@ -39,13 +39,23 @@ export const allStrategies = ''
 /** Restriction of a list, apart from its statuses: each scope has separate statements. */
 export type Scope = 'all' | 'strategy' | 'owner'
 
+/** Lists that one statement reads. */
+export interface ListsInScope {
+  readonly scope: Scope
+  /** The strategy of each list, or `allStrategies`. */
+  readonly lists: readonly string[]
+}
+
 /**
- * Returns the scope of lists.
- * @param lists the strategy of each list, or `allStrategies` for all lists of the read
+ * Groups lists by their scopes: the statements of all vaults ignore the strategies of lists.
+ * @param lists the strategy of each list, or `allStrategies`
  */
-export function scopeOf(lists: readonly string[], { strategy, owner }: VaultFilter): Scope {
-  if (owner !== null) return 'owner'
-  return strategy !== null || !lists.includes(allStrategies) ? 'strategy' : 'all'
+export function byScope(lists: readonly string[], { strategy, owner }: VaultFilter): readonly ListsInScope[] {
+  if (owner !== null) return [{ scope: 'owner', lists }]
+  if (strategy !== null || !lists.includes(allStrategies)) return [{ scope: 'strategy', lists }]
+  const ofStrategies = lists.filter((list) => list !== allStrategies)
+  const ofAll = { scope: 'all', lists: [allStrategies] } as const
+  return ofStrategies.length === 0 ? [ofAll] : [ofAll, { scope: 'strategy', lists: ofStrategies }]
 }
 
 /** Returns the wanted statuses. */

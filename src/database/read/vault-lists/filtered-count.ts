@@ -15,6 +15,12 @@ import {
 } from './filtered.ts'
 import { parameters, valuesOf } from './parameters.ts'
 
+/** Number of vaults of a list; null where there are too many to visit. */
+export interface VaultCount {
+  readonly list: string
+  readonly count: number | null
+}
+
 /** The index by which vaults are looked up, each of which is visited. */
 type Lookup = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
 
@@ -99,7 +105,7 @@ export async function countFiltered(
   lists: readonly string[],
   scope: Scope,
   filter: VaultFilter,
-): Promise<{ list: string; count: number | null }[]> {
+): Promise<VaultCount[]> {
   const { strategy, owner } = filter
   const counts = await database.query<{ list: string; count: number; isCut: boolean }>(
     statements[lookupOf(scope, filter)],

@@ -4,7 +4,7 @@ import type { Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { columnsOfVault } from '../vault.ts'
-import { isByPool, type Scope, scopeOf, statusesOf, type VaultFilter } from './filter.ts'
+import { byScope, isByPool, type ListsInScope, type Scope, statusesOf, type VaultFilter } from './filter.ts'
 import { filterColumns, filteredInScope, filterValues } from './filtered.ts'
 import {
   beforeAll,
@@ -127,15 +127,24 @@ function statementFor(kind: PageKind): Read {
  * @throws {RangeError} if a page is longer than 255 vaults
  * @returns the rows in order for each list, and one more where there is one, which indicates a next page
  */
-export function readVaultPages(
+export async function readVaultPages(
   database: Reader,
   lists: readonly string[],
   page: VaultPageRequest,
 ): Promise<PagedVaultRow[]> {
-  const { filter, orderBy, direction, first } = page
+  const { filter, first } = page
   if (first >= maxPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${maxPageRows - 1}`)
+  const pages = byScope(lists, filter).map((inScope) => readPagesInScope(database, inScope, page))
+  return (await Promise.all(pages)).flat()
+}
+
+function readPagesInScope(
+  database: Reader,
+  { scope, lists }: ListsInScope,
+  page: VaultPageRequest,
+): Promise<PagedVaultRow[]> {
+  const { filter, orderBy, direction, first } = page
   const path = accessPathOf(page)
-  const scope = scopeOf(lists, filter)
   const { value, address } = firstPlace(page)
   const ofAllPages = { lists, status: statusesOf(filter), value, address, limit: first + 1 }
   const values = valuesOf({ ...ofAllPages, ...restOf(path, scope, page) })
