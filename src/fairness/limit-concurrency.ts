@@ -40,8 +40,9 @@ export function limitConcurrency(max: number): LimitConcurrency {
       waiting.delete(client)
       // A map is iterated in the order of insertion: the client is the last in turn now.
       if (works.size > 0) waiting.set(client, works)
+      if (next === undefined) continue
       count(client, 1)
-      next?.entry()
+      next.entry()
     }
   }
 

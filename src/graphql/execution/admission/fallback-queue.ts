@@ -1,4 +1,4 @@
-import { type Cancellation, resultWithin } from '../../../database/cancellation.ts'
+import { resultWithin } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
 import { admissionLimits } from '../../../limits.ts'
 import type { AdmissionControl } from './admission-control.ts'
@@ -107,16 +107,9 @@ function measureTime(): () => number {
   return () => performance.now() - since
 }
 
-/** An execution that waits for its turn. */
-interface Waiting {
-  readonly signal: Cancellation | undefined
-  readonly begin: () => void
-  readonly cancel: () => void
-}
-
 /** The executions of one reason, one after the other. */
 class SerialQueue {
-  readonly #waiting = new FairQueue<Waiting>()
+  readonly #waiting = new FairQueue<() => void>()
   /** Whether the turn of an execution is scheduled, or has not ended. */
   #isTaken = false
 
@@ -125,8 +118,20 @@ class SerialQueue {
    * @throws {ReadCancelled}
    */
   turn({ sender, signal }: WaitingRequest): Promise<void> {
+    if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
     return new Promise((resolve, reject) => {
-      this.#waiting.add(sender, { signal, begin: resolve, cancel: () => reject(new ReadCancelled()) })
+      const begin = (): void => {
+        signal?.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = {
+        handleEvent: (): void => {
+          this.#waiting.delete(sender, begin)
+          reject(new ReadCancelled())
+        },
+      }
+      this.#waiting.add(sender, begin)
+      signal?.addEventListener('abort', leave)
       this.#schedule()
     })
   }
@@ -142,13 +147,10 @@ class SerialQueue {
     setImmediate(this.#beginNext)
   }
 
-  /** Begins the next turn; those that were cancelled take none. */
+  /** Begins the next turn; all that waited may have been cancelled since it was scheduled. */
   readonly #beginNext = (): void => {
-    for (let next = this.#waiting.take(); next !== undefined; next = this.#waiting.take()) {
-      const { signal, begin, cancel } = next.entry
-      if (signal?.aborted !== true) return begin()
-      cancel()
-    }
-    this.#isTaken = false
+    const next = this.#waiting.take()
+    if (next === undefined) this.#isTaken = false
+    else next.entry()
   }
 }

@@ -223,3 +223,23 @@ test('after an operation that is not compiled, preparation and expensive operati
   // A timer counts from the start of its iteration of the event loop, and may fire as much before its time.
   expect(performance.now() - since).toBeGreaterThan(30)
 })
+
+test('an execution whose request is cancelled leaves at once, while another one has the turn', async () => {
+  const { queue } = recording()
+  const first = queue.execute(
+    'error',
+    expensive,
+    one,
+    () => new Promise<string>((resolve) => setTimeout(resolve, 200, 'first')),
+  )
+  await iterations(3)
+  const signal = new Canceller()
+  let isFirstRunning = true
+  void first.then(() => (isFirstRunning = false))
+  const cancelled = queue.execute('error', expensive, { sender: 'two', signal }, () => 'never')
+  signal.abort()
+  await expect(cancelled).rejects.toThrow(ReadCancelled)
+  expect(isFirstRunning).toBe(true)
+  expect(await first).toBe('first')
+  expect(await queue.execute('error', expensive, one, () => 'next')).toBe('next')
+})
