@@ -83,25 +83,28 @@ const surelyExact = 15
 export function exactNumber(decimal: string): number | ExactNumber {
   const number = Number(decimal)
   if (decimal.length <= surelyExact) return number
-  const shortest = decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal
+  const shortest = withoutTrailingZeros(decimal)
   return String(number) === shortest ? number : new ExactNumber(shortest)
 }
 
 /** Serializes a value to JSON, with exact numbers as numbers. */
 export function stringify(value: unknown): string {
   const json = JSON.stringify(value)
-  return json.includes('"\\u0000') ? json.replace(/"\\u0000(-?\d+(?:\.\d+)?)"/g, '$1') : json
+  return json.includes('"\\u0000') ? json.replace(/(?<!\\)"\\u0000(-?\d+(?:\.\d+)?)"/g, '$1') : json
 }
 
-/** Returns the JSON text of a decimal, equal to that of the result of `exactNumber`. */
+/** Returns the JSON text of a decimal with at most 6 decimals, equal to that of the result of `exactNumber`. */
 export function exactText(decimal: string): string {
-  let end = decimal.length
-  if (decimal.includes('.')) {
-    while (decimal.charCodeAt(end - 1) === zero) end--
-    if (decimal.charCodeAt(end - 1) === point) end--
-  }
-  const text = decimal.slice(0, end)
+  const text = withoutTrailingZeros(decimal)
   return text === '-0' ? '0' : text
+}
+
+function withoutTrailingZeros(decimal: string): string {
+  if (!decimal.includes('.')) return decimal
+  let end = decimal.length
+  while (decimal.charCodeAt(end - 1) === zero) end--
+  if (decimal.charCodeAt(end - 1) === point) end--
+  return decimal.slice(0, end)
 }
 
 const [zero, point] = [48, 46]

@@ -145,3 +145,9 @@ describe('a string that is served', () => {
     )
   })
 })
+
+test('a text that ends with a quotation mark, NUL and digits remains a text', () => {
+  const result = { message: 'a"\u0000123', name: '\\"\u00001.5', amount: exactNumber('12345678901234567890') }
+  expect(JSON.parse(stringify(result))).toEqual({ ...result, amount: 12345678901234567890 })
+  expect(stringify(result)).toContain('"amount":12345678901234567890}')
+})
