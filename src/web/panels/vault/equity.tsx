@@ -105,9 +105,11 @@ function StepButtons({ equity, zoom }: ZoomProps) {
   const [first, last] = [equity[0]?.ts, equity.at(-1)?.ts]
   if (first === undefined || last === undefined || first === last) return null
   const quarter = Math.max(1, Math.round((last - first) / 4))
+  const [since, until] = [first + quarter, last - quarter + 1]
+  const isAnyWithin = equity.some(({ ts }) => ts >= since && ts < until)
   return (
     <>
-      <button type="button" onClick={() => zoom(first + quarter, last - quarter + 1)}>
+      <button type="button" disabled={!isAnyWithin} onClick={() => zoom(since, until)}>
         Zoom in
       </button>
       <button type="button" onClick={() => zoom(Math.max(0, first - 2 * quarter), last + 2 * quarter)}>
