@@ -1,3 +1,4 @@
+import regexp from 'eslint-plugin-regexp'
 import tseslint from 'typescript-eslint'
 
 /** Globals that only src/main.ts and src/cli may use: other code takes their values as arguments. */
@@ -44,7 +45,11 @@ export default tseslint.config(
   },
   {
     files: ['src/**/*.ts', 'src/**/*.tsx'],
+    plugins: { regexp },
     rules: {
+      // A text from outside could block the process: 16 KB in a header take a quadratic pattern 0.15 s.
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
       'max-lines': ['error', { max: 220 }],
       'no-restricted-syntax': ['error', defaultExport],
       'no-restricted-properties': ['error', ...effects],

@@ -120,7 +120,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
 
   const answerRest = createRest(executor, { cacheScope: isOpen ? 'public' : 'private', prefersCsv })
   const addressNow = createExampleAddress({ executor, isOpen, report })
-  const pages = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
+  const { root, pages } = createPages(options.pageFolders ?? noPages, { isOpen, addressNow })
   const awaitVersion = createAwaitVersion(versions, versionAt, (error) => report(error, minDataVersionHeader), turns)
   const produce = createProduce(limits, capacity, versions, createEdgePolicy(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
@@ -143,6 +143,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const stages = [
     requestChecks(limits),
     ownPaths(probes(options.readiness, options.metrics)),
+    ownPaths(root),
     apiKey(apiKeys, new Set(pages.keys()), limitRate),
     limitRate,
     preflight(),

@@ -12,7 +12,7 @@ export function refuse(request: IncomingRequest, problem: TextResponse): Encoded
 
 /** Converts a problem into the error format of the request's path. */
 export function formatProblem(request: IncomingRequest, problem: TextResponse): TextResponse {
-  return isGraphql(request) ? asGraphqlError(problem) : problem
+  return isGraphql(request) ? asGraphqlError(request, problem) : problem
 }
 
 /** Returns the problem of a request that exceeds the capacity of the process. */

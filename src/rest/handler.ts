@@ -43,7 +43,7 @@ interface MatchedRoute {
 
 /** Routes with the text before and after the parameter of the path, of which there is at most one. */
 const patterns = routes.map((route) => {
-  const [, before = route.path, name = null, after = ''] = /^(.*):(\w+)(.*)$/.exec(route.path) ?? []
+  const [, before = route.path, name = null, after = ''] = /^([^:]*):(\w+)((?:\W.*)?)$/.exec(route.path) ?? []
   return { route, before, name, after }
 })
 

@@ -133,6 +133,28 @@ describe('a bad address', () => {
 
 describe('a request that cannot run', () => {
   test.each([
+    ['query A { __typename }', 'B', 'Unknown operation named "B".'],
+    ['query A { __typename } query B { __typename }', 'C', 'Unknown operation named "C".'],
+    [
+      'query A { __typename } query B { __typename }',
+      null,
+      'Must provide operation name if query contains multiple operations.',
+    ],
+  ])('names the operation that is unknown: %s, %s', async (query, operationName, message) => {
+    for (const accept of ['application/json', 'application/graphql-response+json']) {
+      const body = JSON.stringify({ query, operationName })
+      const headers = { 'content-type': 'application/json', accept }
+      const response = await gateway.get('/graphql', { method: 'POST', headers, body })
+      const error = await errorOf(response)
+      expect([response.status, error.message, error.extensions]).toEqual([
+        400,
+        message,
+        { code: 'OPERATION_RESOLUTION_FAILURE' },
+      ])
+    }
+  })
+
+  test.each([
     ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['{', 'GRAPHQL_PARSE_FAILED'],
     ['mutation { vault }', 'BAD_REQUEST'],

@@ -49,7 +49,7 @@ function hostProblem(hosts: string, parameters: URLSearchParams): string | null 
       'primary, such as a virtual IP, HAProxy or PgBouncer'
     )
   }
-  const port = parameters.get('port') ?? /:([^\]]*)$/.exec(hosts)?.[1] ?? ''
+  const port = parameters.get('port') ?? /:([^\]:]*)$/.exec(hosts)?.[1] ?? ''
   if (port !== '' && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535)) return badPort
   if (host === '' || host.startsWith(':')) {
     return 'names no host: write one, or ?host=/var/run/postgresql for a Unix socket'

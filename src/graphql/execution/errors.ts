@@ -13,6 +13,16 @@ export function masked(requestId: string): string {
 /** Code of a document that is invalid against the schema, whichever rule a literal violates. */
 const invalidCode = 'GRAPHQL_VALIDATION_FAILED'
 
+/** Code of a query over a limit. */
+export const overBoundCode = 'QUERY_OVER_BOUND'
+/** Code of a request that selects no operation of its document. */
+const unknownOperationCode = 'OPERATION_RESOLUTION_FAILURE'
+/**
+ * Codes of refusals that are 400 in each media type. Yoga sets `spec` on errors of parsing and validation, which makes them 200 in
+ * `application/json`.
+ */
+const always400: readonly unknown[] = [overBoundCode, unknownOperationCode]
+
 /**
  * Extensions of an error before execution, 400 as GraphQL over HTTP specifies; with the older `application/json` the
  * status is 200.
@@ -38,6 +48,8 @@ export function publicErrors(
 function publicError(error: unknown, report: ReportUnexpected): GraphQLError {
   const at = error instanceof GraphQLError ? error : undefined
   if (at?.extensions['code'] === invalidCode) return clipped(at)
+  if (at !== undefined && always400.includes(at.extensions['code']))
+    return errorAt(at, clip(at.message), { ...at.extensions, http: { status: 400, spec: false } })
   const broken = causeOf(error)
   if (broken instanceof DomainError) {
     const variable = variableOf(at)
@@ -134,13 +146,13 @@ function clipped(error: GraphQLError): GraphQLError {
   return new GraphQLError(clip(message), { nodes: nodes ?? null, path: path ?? null, extensions })
 }
 
-/** Returns the error of an unknown operation name, with the messages of graphql-js and the code of Yoga. */
+/** Returns the error of an unknown operation name, with the message of graphql-js, and the code and status of Yoga. */
 export function unknownOperation(name: string | null | undefined): GraphQLError {
   const message =
     name == null
       ? 'Must provide operation name if query contains multiple operations.'
       : `Unknown operation named "${name}".`
-  return new GraphQLError(message, { extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } })
+  return new GraphQLError(message, { extensions: { code: unknownOperationCode } })
 }
 
 /** Returns the error of a mutation, of which there are none. */

@@ -13,6 +13,7 @@ import {
 import type { QueryLimits } from '../../limits.ts'
 import type { QuerySize } from './cost/query-cost.ts'
 import type { QueryCost } from './cost/summed-cost.ts'
+import { overBoundCode } from './errors.ts'
 
 type LimitName = keyof QueryLimits
 
@@ -105,7 +106,7 @@ export function checkSize({ depth, aliases, directives }: QuerySize, limits: Que
 export function tooOftenMerged(): GraphQLError {
   const message =
     'Fields of its selections merge more often than is compared: write the fields of nested objects in one selection.'
-  return new GraphQLError(message, { extensions: { code: 'QUERY_OVER_BOUND', http: { status: 400 } } })
+  return new GraphQLError(message, { extensions: { code: overBoundCode, http: { status: 400 } } })
 }
 
 /** Returns the error of an operation whose response is longer than the limit. */
@@ -161,7 +162,7 @@ function excess<Of extends LimitName>(
 ): GraphQLError {
   const limit = limits[name]
   return new GraphQLError(`The query has ${count} ${countedUnits[name]}; the limit is ${limit}.${advice}`, {
-    extensions: { code: 'QUERY_OVER_BOUND', bound: name, figure: count, most: limit, http: { status: 400 } },
+    extensions: { code: overBoundCode, bound: name, figure: count, most: limit, http: { status: 400 } },
   })
 }
 

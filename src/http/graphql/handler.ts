@@ -9,10 +9,10 @@ import type { Exchange } from '../middleware.ts'
 import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
-import { hasContentCoding, parseJsonPost, runJsonPost } from './json-post.ts'
+import { parseJsonPost, runJsonPost } from './json-post.ts'
 import { acceptedMediaType, type MediaType } from './result-response.ts'
 import type { FindDocument } from './persisted-operations.ts'
-import { contentCodingRefused, explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
+import { explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<YogaContext, YogaContext>
 
@@ -77,11 +77,11 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
     const response = await yoga.fetch(new yoga.fetchAPI.Request(placeholderHost + target, init), yogaContext)
     // Yoga receives only GET and POST, of which it refuses a mutation by GET.
-    if (response.status === 405) return mutationByGet()
+    if (response.status === 405) return mutationByGet(request)
     // Yoga's own Headers keep the case in which a name was set.
     const named = Array.from(response.headers, ([name, value]) => [name.toLowerCase(), value] as const)
     const sent = Object.fromEntries(named.filter(([name]) => sentHeaders.has(name)))
-    return explained({ status: response.status, headers: sent, body: await response.text() })
+    return explained(request, { status: response.status, headers: sent, body: await response.text() })
   }
 
   /**
@@ -113,10 +113,9 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
 
   async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {
     const { request } = exchange
-    if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request.method)
-    if (request.method === 'POST' && hasContentCoding(request)) return contentCodingRefused()
+    if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request)
     const mediaType = acceptedMediaType(request.header('accept'))
-    return mediaType === null ? notAcceptable() : parseAndRun(exchange, mediaType, requestContext)
+    return mediaType === null ? notAcceptable(request) : parseAndRun(exchange, mediaType, requestContext)
   }
 
   // The media type is negotiated, and a browser gets GraphiQL's page: caches must store the variants separately.

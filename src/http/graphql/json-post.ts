@@ -26,16 +26,8 @@ export interface JsonPost {
 export function parseJsonPost(request: IncomingRequest, body: Buffer): GraphQLParams | null {
   const type = request.header('content-type') ?? ''
   if (request.method !== 'POST' || request.target !== request.path || !plainJson.test(type)) return null
-  return hasContentCoding(request) ? null : objectIn(body)
+  return objectIn(body)
 }
-
-/** Returns whether the body of a request has a content coding, as of compression: none is decoded. */
-export function hasContentCoding(request: IncomingRequest): boolean {
-  const coding = request.header('content-encoding')
-  return coding !== null && !noCoding.test(coding)
-}
-
-const noCoding = /^\s*(?:identity)?\s*$/i
 
 const plainJson = /^application\/json *(?:; *charset=utf-8)?$/i
 

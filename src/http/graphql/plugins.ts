@@ -2,7 +2,7 @@ import { type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
-import { publicErrors } from '../../graphql/execution/errors.ts'
+import { publicErrors, unknownOperation } from '../../graphql/execution/errors.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { PreparedDocument } from '../../graphql/execution/operation-cache.ts'
 import type { FindDocument } from './persisted-operations.ts'
@@ -14,6 +14,8 @@ export interface YogaContext {
   readonly onParsed: () => void
   /** The prepared document of the request. */
   prepared?: PreparedDocument
+  /** The error of a request whose document cannot be parsed, or has not the operation that it selects. */
+  parseError?: GraphQLError
 }
 
 /**
@@ -53,17 +55,17 @@ export function executorPlugin(executor: Executor, findDocument: FindDocument): 
       if (requested === null) return
       const prepared = await executor.prepare(requested.text, yogaContext.requestContext)
       yogaContext.prepared = prepared
+      const parseError = parseErrorOf(prepared, params.operationName)
+      if (parseError !== null) yogaContext.parseError = parseError
       if (prepared.errors.length === 0) requested.keep(prepared.text)
       if (params.query !== requested.text) setParams({ ...params, query: requested.text })
     },
-    onParse({ context: { prepared }, setParsedDocument, setParseFn }) {
-      if (prepared === undefined) return
-      const { document, errors } = prepared
-      if (document !== null) setParsedDocument(document)
-      else
+    onParse({ context: { prepared, parseError }, setParsedDocument, setParseFn }) {
+      if (parseError !== undefined)
         setParseFn(() => {
-          throw errors[0] ?? new GraphQLError('The document cannot be parsed.')
+          throw parseError
         })
+      else if (prepared?.document != null) setParsedDocument(prepared.document)
     },
     onValidate({ context: { prepared }, setResult }) {
       if (prepared !== undefined) setResult(prepared.errors)
@@ -79,6 +81,13 @@ export function executorPlugin(executor: Executor, findDocument: FindDocument): 
       executor.run(prepared, { operationName, variables: variableValues }, requestContext),
     )
   }
+}
+
+/** Returns the error that Yoga gets in place of a document; it would refuse an unknown operation without its name. */
+function parseErrorOf(prepared: PreparedDocument, operationName: string | null | undefined): GraphQLError | null {
+  if (prepared.document === null) return prepared.errors[0] ?? new GraphQLError('The document cannot be parsed.')
+  const isKnown = prepared.errors.length > 0 || prepared.select(operationName) !== undefined
+  return isKnown ? null : unknownOperation(operationName)
 }
 
 /** Runs an operation in place of graphql-js' `execute` or `subscribe`. */

@@ -3,7 +3,9 @@ import { type HttpLimits } from '../../limits.ts'
 import { bodyChunks } from '../../limits/connections.ts'
 import { problem } from '../../rest/problem.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 import { graphqlPath } from '../graphql/path.ts'
+import { contentCodingRefused } from '../graphql/refusals.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Middleware, PathStages } from '../middleware.ts'
 import type { Unread } from '../server/request-body.ts'
@@ -17,15 +19,23 @@ export function requestChecks(limits: HttpLimits): Middleware {
   }
 }
 
-/** Returns the stage that reads the body of requests to /graphql, up to its limit. */
+/** Returns the stage that reads the body of requests to /graphql, up to its limit. A compressed body is refused unread. */
 export function requestBody(limits: HttpLimits): PathStages {
   const stage: Middleware = (next) => async (exchange) => {
+    if (exchange.request.method === 'POST' && hasContentCoding(exchange.request))
+      return new EncodedResponse(contentCodingRefused(exchange.request))
     const body = await exchange.readBody()
     if (typeof body === 'string') return refuse(exchange.request, bodyRefusal(body, limits))
     exchange.body = body
     return next(exchange)
   }
   return new Map([[graphqlPath, stage]])
+}
+
+/** Returns whether the body of a request has a content coding, as of compression: none is decoded. */
+function hasContentCoding(request: IncomingRequest): boolean {
+  const coding = request.header('content-encoding')?.trim().toLowerCase() ?? ''
+  return coding !== '' && coding !== 'identity'
 }
 
 /** Returns the refusal of a request whose target or headers exceed a limit, or whose Host is missing or invalid. */

@@ -32,7 +32,7 @@ export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: UnparsedByte
   if (method === undefined || target === undefined) return null
   if (method.length > longestMethod || target.length > defaultHttpLimits.targetBytes) return null
   const [path = ''] = originForm(target).split('?', 1)
-  if (path === graphqlPath) return methodRefused(method)
+  if (path === graphqlPath) return methodRefused({ method, header: () => null })
   if (routeLabel(path) !== 'none') return notAllowed(method)
   return problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
 }

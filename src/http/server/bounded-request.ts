@@ -160,6 +160,8 @@ function readChunks({ parser }: ParsedSocket): void {
  */
 export function originForm(target: string): string {
   if (target.startsWith('/')) return target
-  const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
-  return rest === target || rest.startsWith('/') ? rest : `/${rest}`
+  const [origin] = /^https?:\/\/[^/?#]+/i.exec(target) ?? []
+  if (origin === undefined) return target
+  const rest = target.slice(origin.length)
+  return rest.startsWith('/') ? rest : `/${rest}`
 }

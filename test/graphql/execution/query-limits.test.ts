@@ -269,6 +269,22 @@ describe('a query over HTTP', () => {
     expect([(await gateway.post(source)).status, (await wide.post(source)).status]).toEqual([400, 200])
   })
 
+  test.each([
+    ['bytes', `{ strategies { id } } # ${'x'.repeat(queryLimits.bytes)}`],
+    ['lines', `{ strategies { id } }${'\n'.repeat(queryLimits.lines + 1)}`],
+    ['cost', '{ vaults(first: 200) { nodes { equity(points: 2000) { ts } } } }'],
+    ['aliases', `{ strategies { ${Array.from({ length: 60 }, (_, index) => `a${index}: id`).join(' ')} } }`],
+  ])('is 400 in each media type, whenever it is sent: %s', async (bound, query) => {
+    const body = JSON.stringify({ query })
+    for (const type of ['application/json', 'application/graphql-response+json', 'application/json']) {
+      const response = await gateway.get('/graphql', {
+        ...{ method: 'POST', body, headers: { accept: type, 'content-type': 'application/json' } },
+      })
+      const { errors } = (await response.json()) as { errors: { extensions: { bound: string } }[] }
+      expect([response.status, errors[0]?.extensions.bound]).toEqual([400, bound])
+    }
+  })
+
   test('is refused in the media type application/json too', async () => {
     const query = encodeURIComponent('{ vaults(first: 200) { nodes { equity(points: 2000) { ts } } } }')
     const response = await gateway.get(`/graphql?query=${query}`, { headers: { accept: 'application/json' } })

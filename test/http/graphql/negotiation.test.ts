@@ -164,3 +164,32 @@ test.each(['/health', '/graphql', '%20'])('a query whose URL ends with %s is ans
   const response = await gateway.get(`${path}&a=${end}`)
   expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
 })
+
+describe('a refusal', () => {
+  const refused: readonly [what: string, status: number, init: RequestInit][] = [
+    ['of a method', 405, { method: 'PUT' }],
+    ['of a demanded version', 400, { headers: { 'min-data-version': 'x' } }],
+    ['of a content coding', 415, { method: 'POST', headers: { 'content-encoding': 'br' }, body: '{}' }],
+  ]
+  test.each(refused)('%s is in the media type that the client names', async (_what, status, init) => {
+    for (const [accept, type] of [
+      ['application/json', 'application/json'],
+      ['application/json, application/graphql-response+json;q=0.5', 'application/json'],
+      ['application/json;q=0.5, application/graphql-response+json', 'application/graphql-response+json'],
+      ['*/*', 'application/graphql-response+json'],
+    ] as const) {
+      const response = await gateway.get('/graphql', { ...init, headers: { ...init.headers, accept } })
+      expect([response.status, response.headers.get('content-type')]).toEqual([status, `${type}; charset=utf-8`])
+    }
+  })
+})
+
+test('a compressed body is refused also where the response to its bytes is cached', async () => {
+  const body = '{"query":"{ strategies { name } }"}'
+  const post = (headers: Record<string, string>): Promise<Response> =>
+    gateway.get('/graphql', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body })
+  for (const status of [200, 200]) expect((await post({})).status).toBe(status)
+  // A no-break space is no part of the name of a coding.
+  for (const coding of ['gzip', 'identity, gzip', '\u00a0gzip'])
+    expect((await post({ 'content-encoding': coding })).status).toBe(415)
+})

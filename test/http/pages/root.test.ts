@@ -49,6 +49,13 @@ function hrefs(links: Record<string, Target[]>): string[] {
 }
 
 describe('the root', () => {
+  test('is not refused by a rate limit', async () => {
+    const { get } = gatewayOn(database, { rateLimit: { requests: 1, seconds: 3_600 } })
+    for (const accept of [browserAccept, undefined, linksetType])
+      expect((await root(accept, { ...gateway, get })).status).toBe(200)
+    expect([(await get('/strategies')).status, (await get('/strategies')).status]).toEqual([200, 429])
+  })
+
   test.each([
     [undefined, jsonType],
     ['*/*', jsonType],
