@@ -98,7 +98,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     if (cost <= admissionLimits.shortPreparation) {
       return byYoga(exchange, mediaType, { requestContext, onParsed: () => undefined })
     }
-    /** Resolves when the body is parsed; the response, in an object, is not awaited. */
+    /** Resolves when the body is parsed. The response is in an object: a promise of a promise would wait for the response too. */
     const parse = async (): Promise<{ readonly response: Promise<TextResponse> }> => {
       let onParsed = (): void => undefined
       const parsed = new Promise<void>((resolve) => (onParsed = resolve))

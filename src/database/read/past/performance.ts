@@ -19,8 +19,9 @@ interface SeriesRow {
   readonly newestTs: number
 }
 
-/** Flags of a day with value at its start, and at its end; then the SQL aggregate of days in their order. */
+/** Flags of a day with value at its start, and at its end. */
 const [withStart, withEnd] = [1, 2]
+/** SQL aggregate of days in their order: `19600 3 1.0021` is one with value at its start and end, which grew by 0.21 %. */
 const numbers = `string_agg(concat_ws(' ', day, (start_usd <> 0)::integer * ${withStart} + (end_usd <> 0)::integer * ${withEnd},
   growth::float8), ' ' order by day)`
 

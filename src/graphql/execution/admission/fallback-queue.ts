@@ -16,8 +16,8 @@ export type WaitingRequest = Pick<RequestContext, 'sender' | 'signal'>
 const longestTurn = 500
 
 /**
- * Rest after an execution, in times of how long it kept the event loop busy. An operation that failed had run compiled before,
- * which is not measured.
+ * Rest after an execution, in times of how long it kept the event loop busy. The measured time of an operation that failed is that
+ * of graphql-js alone; its compiled run before, in which it failed, took about as long.
  */
 const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not compiled': 1 }
 
@@ -26,8 +26,8 @@ const restFactors: Readonly<Record<FallbackReason, number>> = { error: 2, 'not c
  * they waited for. Of expensive operations one of each reason runs at a time. Cheap ones complete few values: one of each
  * reason starts at a time, and the next does not wait for its reads, which another client may make slow. After one that kept
  * the event loop busy, the next starts when that has been free for as long or longer, because other requests need several
- * iterations. Senders take turns. Admission control pauses after those that are not compiled; it would
- * never start anything if it paused after both.
+ * iterations. Senders take turns. Admission control pauses after those that are not compiled, and not
+ * after those that failed, which clients can cause at will: their pauses could prevent it from ever starting work.
  */
 export class FallbackQueue {
   readonly #admission: Pick<AdmissionControl, 'pause'>

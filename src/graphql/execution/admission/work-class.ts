@@ -20,8 +20,8 @@ interface RunningLimits {
    */
   readonly hasShares: boolean
   /**
-   * Part of the maximum that a client may have while no work of others runs; without it half. The batches of reads are larger
-   * the more runs, and the rest is enough for others to begin at once.
+   * Part of the maximum that a client may have while no work of others runs; without it half. More of it makes larger batches of
+   * reads; the rest stays free, so that another client starts at once.
    */
   readonly shareAlone?: number
 }

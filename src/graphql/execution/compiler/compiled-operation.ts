@@ -110,7 +110,7 @@ export class CompiledRun {
   ) {}
 
   /**
-   * Counts the length of items of lists. Nested lists count once per level.
+   * Counts the length of items of lists. Items of nested lists count once per level: an upper estimate of the response's length.
    * @throws {TooLong} if all together exceed the limit of the response
    */
   count(characters: number): void {
@@ -118,8 +118,8 @@ export class CompiledRun {
     if (this.#counted > this.maxCharacters) throw new TooLong(this.#counted)
   }
 
-  /** Adds a piece that is written when its promise resolves. */
-  later(promise: Promise<unknown>, write: OutputWriter, pieces: OutputText[]): void {
+  /** Inserts a piece, which is written when its promise resolves. */
+  insertWhenResolved(promise: Promise<unknown>, write: OutputWriter, pieces: OutputText[]): void {
     const place = pieces.push('') - 1
     this.#pending++
     promise
@@ -131,7 +131,7 @@ export class CompiledRun {
   }
 
   /** Waits for work that completes pieces by itself. */
-  until(work: Promise<void>): void {
+  waitFor(work: Promise<void>): void {
     this.#pending++
     work
       .then(() => {

@@ -40,7 +40,7 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
       if (resolve === null && typeof value === 'function') throw new Unexpected()
       if (value instanceof Promise) {
         ;(pieces ??= []).push(text)
-        run.later(value, write, pieces)
+        run.insertWhenResolved(value, write, pieces)
         text = ''
         continue
       }
@@ -70,9 +70,9 @@ export function byType(
 }
 
 /**
- * Returns a writer of lists. Long ones are written in slices, between which the event loop runs. Resolvers return lists of
- * promises alone, which fit one slice as they add no characters, or of none: one behind the first slice could reject before
- * anything handles it.
+ * Returns a writer of lists. Long ones are written in slices, between which the event loop runs. Precondition: a list holds only
+ * promises, or none. Promises add no characters, so that all of them get handlers in the first slice; one in a later slice could
+ * reject before it has a handler.
  */
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {
@@ -83,7 +83,7 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
       run.count(totalLength(list.texts))
       return `[${list.texts.join(',')}]`
     }
-    if (!isEnd) run.until(writeOn(list, writeItem, run))
+    if (!isEnd) run.waitFor(writeOn(list, writeItem, run))
     return new Pieces(list.texts, '[', ',', ']')
   }
 }
@@ -110,7 +110,7 @@ function writeSlice(list: ListInProgress, writeItem: OutputWriter, run: Compiled
     const value = items[list.next++]
     if (value instanceof Promise) {
       list.isWhole = false
-      run.later(value, writeItem, texts)
+      run.insertWhenResolved(value, writeItem, texts)
       continue
     }
     const text = writeItem(value, run)

@@ -12,7 +12,7 @@ const loadStrategyPerformance = createLoader('strategy performance', readStrateg
 
 const PerformanceType = builder.objectRef<Performance>('Performance').implement({
   description:
-    'What investors compare by, over the whole UTC days of a window, by daily values net of flows. Realised, never a projection.',
+    'Growth (time-weighted return), drawdown and volatility over the whole UTC days of a window, by daily values net of flows. Realised, never a projection.',
   fields: (t) => ({
     since: t.field({
       type: 'UnixTime',
