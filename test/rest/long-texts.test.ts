@@ -135,7 +135,7 @@ test('no further slices of a list are written after its run has failed', async (
   const fails = Promise.reject(new Error('Failed'))
   const operation = new CompiledOperation(2, (value, run) => {
     const text = listOf(item)(value, run)
-    run.until(fails)
+    run.waitFor(fails)
     return text
   })
   await expect(operation.write([1, 2, 3, 4, 5], null, {}, 10_000_000)).rejects.toThrow('Failed')
