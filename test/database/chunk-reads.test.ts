@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chunkReads } from '../../src/database/read-chain.ts'
+import { chunkReads } from '../../src/database/read-path.ts'
 import type { Read, ReadDependency, Value, Versioned } from '../../src/database/database.ts'
 
 const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)

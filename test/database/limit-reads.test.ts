@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
-import { limitReads } from '../../src/database/read-chain.ts'
+import { limitReads } from '../../src/database/read-path.ts'
 import { pooledReader } from '../../src/database/postgresql/reads/pooled-reads.ts'
 import { createOnServer, postgresUrl } from '../support/database.ts'
 import { type Proxy, proxyTo } from '../support/proxy.ts'

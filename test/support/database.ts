@@ -5,7 +5,7 @@ import type { Database, Statement, VersionedReader } from '../../src/database/da
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { onPGlite, openPGlite } from '../../src/database/pglite/database.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
-import { withQuery } from '../../src/database/read-chain.ts'
+import { withQuery } from '../../src/database/read-path.ts'
 
 /** Address of the PostgreSQL server on which the tests create databases; undefined if they run on PGlite. */
 export const postgresUrl = process.env['TEST_DATABASE_URL']

@@ -17,7 +17,7 @@ import { SnapshotReads } from '../snapshot-reads.ts'
 import { classifyEmbeddedError, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
 import { createStatementRunner, type StatementRunner } from './prepared-statements.ts'
 import { requireDiskSpace } from './disk-space.ts'
-import { chainReads, chunkReads } from '../read-chain.ts'
+import { composeReads, chunkReads } from '../read-path.ts'
 import { TransactionQueue } from '../transaction-queue.ts'
 
 /**
@@ -71,7 +71,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     listen: (listener) =>
       Promise.resolve(pollCommits({ connect: (wake) => openLogConnection(pglite, wake), ...noTimeout }, listener)),
     withEngineAdapter: (work) => work(adapter),
-    ...chainReads('pglite', queuedReader(queues, statements)),
+    ...composeReads('pglite', queuedReader(queues, statements)),
     ...serialSnapshots(pglite, queues.long, statements),
     transaction: async (work) => {
       if (folder !== null) await requireDiskSpace(folder)

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Database, Snapshots } from '../database.ts'
-import { chainReads } from '../read-chain.ts'
+import { composeReads } from '../read-path.ts'
 import { pooledReader, type ReadPools } from './reads/pooled-reads.ts'
 import { pooledSnapshots, snapshotsWithin } from './reads/pooled-snapshots.ts'
 import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
@@ -107,5 +107,5 @@ export function eachPool({ short, long }: ReadPools): readonly pg.Pool[] {
 
 /** Returns reads and snapshots on the pools of a server. */
 export function readsOn(pools: ReadPools): Pick<Database, 'read' | 'query' | keyof Snapshots> {
-  return { ...chainReads('postgresql', pooledReader(pools)), ...pooledSnapshots(pools) }
+  return { ...composeReads('postgresql', pooledReader(pools)), ...pooledSnapshots(pools) }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Database, Read, Value, Versioned } from '../../../src/database/database.ts'
 import type { Cancellation } from '../../../src/database/cancellation.ts'
 import { batchReads } from '../../../src/database/batching/batch-scheduler.ts'
-import { withQuery } from '../../../src/database/read-chain.ts'
+import { withQuery } from '../../../src/database/read-path.ts'
 import { heapBytes } from '../../support/heap.ts'
 
 interface Row {

@@ -5,7 +5,7 @@ import { ReadCancelled } from '../../../src/database/errors.ts'
 import type { Reader } from '../../../src/database/database.ts'
 import { pooledReader } from '../../../src/database/postgresql/reads/pooled-reads.ts'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
-import { withQuery } from '../../../src/database/read-chain.ts'
+import { withQuery } from '../../../src/database/read-path.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
 import { proxyTo } from '../../support/proxy.ts'
 

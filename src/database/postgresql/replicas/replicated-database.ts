@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, ReadServerState, VersionedReader } from '../../database.ts'
-import { withQuery } from '../../read-chain.ts'
+import { withQuery } from '../../read-path.ts'
 import { DatabaseRefused, DatabaseUnavailable, RecoveryConflict } from '../../errors.ts'
 import { snapshotsOf, type Warn } from '../read-pools.ts'
 import { ReplicaMonitor } from './replica-monitor.ts'

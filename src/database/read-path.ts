@@ -3,11 +3,11 @@ import { type Cancellation, Canceller } from './cancellation.ts'
 import type { AnyStatement, Database, StatementReader, Value, Versioned } from './database.ts'
 import { DatabaseUnavailable, ReadCancelled } from './errors.ts'
 
-/** A link of the chain: a reader that passes reads on to the next one. */
-type ReadLink = (next: PipeliningReader) => StatementReader
+/** A step of the path: a reader that passes reads on to the next one. */
+type ReadStep = (next: PipeliningReader) => StatementReader
 
-/** The links before an engine's own reader, in the order in which a read passes them. */
-const links: Readonly<Record<Database['engine'], readonly ReadLink[]>> = {
+/** The steps before an engine's own reader, in the order in which a read passes them. */
+const steps: Readonly<Record<Database['engine'], readonly ReadStep[]>> = {
   // The time limit comes first: behind the batch every read has a signal, that of its batch, and none would be limited.
   postgresql: [limitReads, batchReads],
   // A running statement blocks the process, so batches are read in chunks: one request alone may have more keys than a chunk.
@@ -15,13 +15,13 @@ const links: Readonly<Record<Database['engine'], readonly ReadLink[]>> = {
 }
 
 /**
- * Composes the chain of an engine's reads: everything that a read passes in the database layer, apart from the choice of
+ * Composes the path of an engine's reads: everything that a read passes in the database layer, apart from the choice of
  * a replica, which comes first.
  * @param send the engine's own reader, which sends a statement to the database
  * @see README.md, "The path of a read"
  */
-export function chainReads(engine: Database['engine'], send: PipeliningReader): Pick<Database, 'read' | 'query'> {
-  return withQuery(links[engine].reduceRight<StatementReader>((next, link) => link(next), send))
+export function composeReads(engine: Database['engine'], send: PipeliningReader): Pick<Database, 'read' | 'query'> {
+  return withQuery(steps[engine].reduceRight<StatementReader>((next, step) => step(next), send))
 }
 
 /** Adds `query`, which returns rows without a version, to a reader. */
