@@ -120,7 +120,7 @@ async function readAndApply(options: IngestOptions, run: Run): Promise<void> {
 
 /** Returns whether lines are compared with those that earlier runs have handled of their vaults, also beyond a round. */
 function isHandled({ source: { handledPrefix } }: Run, [first]: readonly Line[]): boolean {
-  if (handledPrefix === undefined || handledPrefix.isWhole || first === undefined) return false
+  if (handledPrefix === undefined || handledPrefix.coversFile || first === undefined) return false
   return first.endByte <= handledPrefix.bytes
 }
 

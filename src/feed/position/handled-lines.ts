@@ -11,14 +11,14 @@ export interface HandledPrefix {
   /** Position of the feed in the database when the source was opened; null where nothing was applied. */
   readonly storedBefore: FeedPosition | null
   /** Whether no lines followed it when the source was opened: all that were set aside are tried again. */
-  readonly isWhole: boolean
+  readonly coversFile: boolean
   /** Addresses of the vaults that its lines open. */
   readonly opened: ReadonlySet<string>
 }
 
 /** Returns the prefix of a source of which nothing is known to have been handled. */
 export function noHandledPrefix(stored: FeedPosition | null): HandledPrefix {
-  return { bytes: 0, storedBefore: stored, isWhole: false, opened: new Set() }
+  return { bytes: 0, storedBefore: stored, coversFile: false, opened: new Set() }
 }
 
 /**
@@ -48,7 +48,7 @@ export function handledEnd(
     if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return stored.byte
   }
   // If all lines are tried again anyway, a lower position needs no new start: `lockVerifiedPosition` finds lost commits.
-  if (!prefix.isWhole && (stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
+  if (!prefix.coversFile && (stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
   return 0
 }
 

@@ -76,7 +76,7 @@ async function applyInTransaction(
   ])
   const end = handledEnd(handledPrefix, stored, expected?.lastPosition, positions)
   const opened = handledPrefix?.opened ?? new Set()
-  const areAllTried = end === 0 || (handledPrefix?.isWhole === true && end === handledPrefix.bytes)
+  const areAllTried = end === 0 || (handledPrefix?.coversFile === true && end === handledPrefix.bytes)
   const handledLines = areAllTried ? null : new HandledLines(end, newestRead, opened, factsOf(batch))
   const rules = { setAsideBad, clockSeconds: nowSeconds?.(), isDivisible: true, handledLines }
   const { projection, outcomes, position } = await project(transaction, state, batch, rules)

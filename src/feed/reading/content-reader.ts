@@ -27,7 +27,7 @@ export interface ContentReader {
   /** Whether what was read ends within a line, to which more may be appended. */
   isWithinLine(): boolean
   /** Whether all was read, and nothing can be appended: a last line without newline is whole. */
-  isWhole(): boolean
+  hasEnded(): boolean
   close(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export async function plainReader(
     verify: async () => void (await readAppended(handle, name, at, last)),
     isAtEnd: () => isAtEnd,
     isWithinLine: () => last.length > 0 && last.at(-1) !== newline,
-    isWhole: () => false,
+    hasEnded: () => false,
     close: () => Promise.resolve(),
   }
 }
@@ -96,7 +96,7 @@ export function gzipReader(
     verify: () => Promise.resolve(),
     isAtEnd: () => hasEnded,
     isWithinLine: () => isWithin && !hasEnded,
-    isWhole: () => hasEnded,
+    hasEnded: () => hasEnded,
     close: async () => void (await chunks.return(undefined)),
   }
 }

@@ -45,7 +45,7 @@ export async function handledPrefixUpTo(
   bytes: number,
   stored: FeedPosition | null,
 ): Promise<HandledPrefix> {
-  return { bytes, storedBefore: stored, isWhole: false, opened: await readOpenedVaults(handle, bytes) }
+  return { bytes, storedBefore: stored, coversFile: false, opened: await readOpenedVaults(handle, bytes) }
 }
 
 /**
@@ -90,7 +90,7 @@ export async function handledPrefixOf(handle: FileHandle, stored: FeedPosition |
   const handled = await readApplied(handle, stored, undefined)
   if (handled === null) return noHandledPrefix(stored)
   const hasUnhandledLines = handled.hasMore && (await hasLinesAfter(handle, stored.byte))
-  if (!hasUnhandledLines) return { ...noHandledPrefix(stored), bytes: stored.byte, isWhole: true }
+  if (!hasUnhandledLines) return { ...noHandledPrefix(stored), bytes: stored.byte, coversFile: true }
   return handledPrefixUpTo(handle, stored.byte, stored)
 }
 
@@ -139,8 +139,8 @@ export async function startOf(
   const handledPrefix = noHandledPrefix(stored)
   if (stored === null || before === null) return { ...atBeginning(), handledPrefix }
   // A last line without newline may have been incomplete: it is read again, with the others. A gzipped file cannot grow.
-  const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
-  if (!isWhole) return atBeginningAgain(handle, stored)
+  const isLineComplete = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
+  if (!isLineComplete) return atBeginningAgain(handle, stored)
   return { start: stored, startsAfter: stored, digest: before.digest, containsApplied: true, handledPrefix }
 }
 

@@ -127,7 +127,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     progress,
     readName: () => readName(name, handle),
     isCut: growing.isCut,
-    isWhole: growing.isWhole,
+    hasEnded: growing.hasEnded,
     onEnd: (given) => void (listener = given),
     async next(position) {
       const [ending, successors] = [growing.ending(), growing.takeSuccessors()]

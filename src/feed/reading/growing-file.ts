@@ -84,7 +84,7 @@ export interface GrowingFile {
   /** @throws {UnreadableFeed} when it is truncated or rewritten in place */
   readonly chunks: AsyncIterable<Buffer>
   /** Whether all was read, and nothing can be appended, so that a last line without newline is whole. An empty chunk follows. */
-  readonly isWhole: () => boolean
+  readonly hasEnded: () => boolean
   /** Why it ended; null where it was aborted. */
   readonly ending: () => Ending | null
   /** Whether it was left while its last line was still extended: the rest of it is late, or it is read again. */
@@ -142,7 +142,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
         const lookedAtMilliseconds = performance.now()
         const chunk = await reader.read()
         if (chunk.length > 0) polled.quiet = 0
-        if (chunk.length > 0 || reader.isWhole()) yield chunk
+        if (chunk.length > 0 || reader.hasEnded()) yield chunk
         // While every read finds more, the path is looked at as often as otherwise.
         if (chunk.length > 0 && (!reader.isAtEnd() || performance.now() < nextPollAt)) continue
         nextPollAt = performance.now() + pollMilliseconds
@@ -179,7 +179,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   }
   return {
     chunks: chunks(),
-    isWhole: () => reader.isWhole(),
+    hasEnded: () => reader.hasEnded(),
     ending: () => ending,
     // A file that changed in place is read again from its beginning.
     isCut: () => ending === 'changed in place' || (ending === 'replaced' && isCut),

@@ -52,7 +52,7 @@ export interface LastLineRules {
   /** Tells, when the chunks have ended, whether it is only the beginning of a line, and none to apply. */
   readonly isCut?: () => boolean
   /** Tells, after each chunk, whether no bytes can follow, so that it is a line already. */
-  readonly isWhole?: () => boolean
+  readonly hasEnded?: () => boolean
 }
 
 /**
@@ -69,7 +69,7 @@ export async function* readLines(
   const splitter = new LineSplitter(start, digest)
   for await (const chunk of chunks) {
     const lines = splitter.push(chunk)
-    if (lastLine.isWhole?.() === true) lines.push(...splitter.end())
+    if (lastLine.hasEnded?.() === true) lines.push(...splitter.end())
     if (lines.length > 0) yield lines
   }
   const last = lastLine.isCut?.() === true ? [] : splitter.end()
