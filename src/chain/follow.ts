@@ -6,17 +6,18 @@ import { blockBelowFinal, breakExplainer, finalBlock } from './rpc/finality.ts'
 import { WrongFinals } from './rpc/newest/wrong-finals.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import type { LogSource } from './log-source.ts'
-import { RangeWidth, singleBlocks } from './rpc/log-ranges.ts'
+import { tailBlocks } from './rpc/log-ranges.ts'
+import { RangeWidth } from './rpc/nodes/range-width.ts'
 import type { Rpc } from './rpc/rpc.ts'
 
-/** Consecutive final blocks with the logs in them. A segment ends between two seconds. */
-export interface Segment {
+/** Consecutive final blocks with the logs in them. A range ends between two seconds. */
+export interface BlockRange {
   readonly from: number
   readonly to: number
   readonly logs: readonly ChainLog[]
   /** Whether the logs are verified to be complete. */
-  readonly isWhole: boolean
-  /** Headers that were read with the segment, including the header of the next block. */
+  readonly isVerified: boolean
+  /** Headers that were read with the range, including the header of the next block. */
   readonly headers: ReadonlyMap<number, Header>
 }
 
@@ -32,8 +33,8 @@ export interface FollowOptions {
   readonly once: boolean
   /** Ends before this block: the first block of a second, which one of the nodes has reported as final. */
   readonly until?: number | undefined
-  /** Reads the logs of old blocks one by one, too. */
-  readonly readsSingly?: boolean | undefined
+  /** Reads the logs of the backfill block by block, too: answers about ranges have been incomplete. */
+  readonly distrustsRanges?: boolean | undefined
   readonly signal: AbortSignal
   readonly report: Report
   /**
@@ -44,15 +45,15 @@ export interface FollowOptions {
 }
 
 /**
- * Reads the chain up to its final block, and as it grows: old blocks in ranges, the newest ones one by one, by their
- * hashes and with verified parent hashes.
+ * Reads the chain up to its final block, and as it grows: old blocks in ranges (the backfill), the newest ones block by block, by
+ * their hashes and with verified parent hashes (the tail).
  * @throws {ChainDiverged} when a final block was reorganised
  * @throws {ChainUnreadable} when `once` is set, and nodes name wrong blocks as final again and again, for a minute
  */
-export async function* followChain(options: FollowOptions): AsyncGenerator<Segment> {
+export async function* followChain(options: FollowOptions): AsyncGenerator<BlockRange> {
   const { rpc, finality, pollSeconds, once, signal, until = Infinity } = options
   const width = new RangeWidth()
-  if (options.readsSingly === true) width.distrust()
+  if (options.distrustsRanges === true) width.distrust()
   const wrongFinals = new WrongFinals({ ...options, times: rpc.faultTimes })
   let last = options.parent
   for (;;) {
@@ -60,9 +61,9 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
     // A node of another, shorter chain would be waited for silently.
     if (final.number < last.number) await rpc.checkChain()
     try {
-      for await (const segment of readTo(options, last, final.number, width)) {
-        yield segment
-        last = segment.headers.get(segment.to) as Header
+      for await (const range of readUpTo(options, last, final.number, width)) {
+        yield range
+        last = range.headers.get(range.to) as Header
         wrongFinals.reset()
       }
     } catch (error) {
@@ -101,33 +102,38 @@ export async function awaitFinal(
   }
 }
 
-/** Reads old blocks in ranges, and the newest ones up to a final block one by one. */
-async function* readTo(options: FollowOptions, parent: Header, final: number, width: RangeWidth) {
+/** Reads the blocks up to a final one: the backfill in ranges, the tail of newest blocks one by one. */
+async function* readUpTo(options: FollowOptions, parent: Header, final: number, width: RangeWidth) {
   const { until = Infinity } = options
   let last = parent
-  const oldest = Math.min(final - singleBlocks, until - 1)
+  const oldest = Math.min(final - tailBlocks, until - 1)
   while (oldest > last.number) {
-    const segment = await readRange(options, last, oldest, width)
-    yield segment
-    last = segment.headers.get(segment.to) as Header
+    const range = await readBackfillRange(options, last, oldest, width)
+    yield range
+    last = range.headers.get(range.to) as Header
   }
-  yield* readSingly(options, last, Math.min(final, until))
+  yield* readTail(options, last, Math.min(final, until))
 }
 
-/** Reads one range, as wide as the nodes permit. */
-async function readRange(options: FollowOptions, parent: Header, limit: number, width: RangeWidth): Promise<Segment> {
+/** Reads one range of the backfill, as wide as the nodes permit. */
+async function readBackfillRange(
+  options: FollowOptions,
+  parent: Header,
+  limit: number,
+  width: RangeWidth,
+): Promise<BlockRange> {
   const { rpc, logs } = options
   const first = await nextBlock(options, parent)
   const headers = await readToNextSecond(options, Math.min(parent.number + width.blocks, limit))
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
-  const found = await logs.inRange(from, to, width)
+  const found = await logs.ofRange(from, to, width)
   // Parent hashes do not cover the blocks in between: a node of another chain would return no logs for them.
   await rpc.checkChain()
-  return { from, to, logs: found, isWhole: false, headers: headers.set(from, first) }
+  return { from, to, logs: found, isVerified: false, headers: headers.set(from, first) }
 }
 
-/** Reads blocks one by one, up to the one before the final block; yields the blocks of one second together. */
-async function* readSingly(options: FollowOptions, parent: Header, final: number): AsyncGenerator<Segment> {
+/** Reads the tail block by block, up to the one before the final block; yields the blocks of one second together. */
+async function* readTail(options: FollowOptions, parent: Header, final: number): AsyncGenerator<BlockRange> {
   if (parent.number + 1 >= final) return
   let block = await nextBlock(options, parent)
   let blocks: Header[] = []

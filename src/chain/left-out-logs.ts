@@ -3,7 +3,7 @@ import { Contradiction } from './errors.ts'
 import { type ChainLog, keyOfLog } from './rpc/block.ts'
 import { matcherOf, readAllLogs } from './rpc/bloom.ts'
 import type { BlockState } from './rpc/multicall.ts'
-import type { RangeWidth } from './rpc/log-ranges.ts'
+import type { RangeWidth } from './rpc/nodes/range-width.ts'
 import type { LogFilter } from './rpc/node.ts'
 import type { Rpc } from './rpc/rpc.ts'
 import type { ShareSupply } from './vaults/share-supply.ts'
@@ -14,8 +14,8 @@ export interface ExplainedLogs {
   readonly lacking: readonly Address[]
 }
 
-/** Options of {@link readExplained}. */
-export interface ExplainedOptions {
+/** Options of {@link readUntilExplained}. */
+export interface LeftOutLogsOptions {
   readonly rpc: Rpc
   readonly supply: ShareSupply
   /** Returns the state at the end of a block. */
@@ -32,11 +32,11 @@ type Bounds = readonly [before: BlockState, after: BlockState]
  * block: some nodes cut long answers off. Vaults without such a log have shares that no log explains.
  * @throws {Contradiction} where the nodes leave logs out of the answers about blocks, too
  */
-export async function readExplained(
+export async function readUntilExplained(
   read: () => Promise<ExplainedLogs>,
   bounds: Bounds,
   width: RangeWidth,
-  options: ExplainedOptions,
+  options: LeftOutLogsOptions,
 ): Promise<ChainLog[]> {
   for (;;) {
     const { logs, lacking } = await read()
@@ -61,7 +61,7 @@ async function leftOutIn(
   vault: Address,
   logs: readonly ChainLog[],
   [before, after]: Bounds,
-  { rpc, supply, stateAt, filtersOf }: ExplainedOptions,
+  { rpc, supply, stateAt, filtersOf }: LeftOutLogsOptions,
 ): Promise<number | null> {
   let [first, last] = [before, after]
   while (last.block.number - first.block.number > 1) {

@@ -6,19 +6,20 @@ import { groupBy, inChunks } from './rpc/arrays.ts'
 import { arrivalsIn, type Holdings } from './positions/holdings.ts'
 import { leftNoTraces, type TracesOptions } from './positions/traces.ts'
 import { type LogFilter, maxAddresses, type Node } from './rpc/node.ts'
-import { type RangeWidth, readHistory } from './rpc/log-ranges.ts'
+import { readLogRange } from './rpc/log-ranges.ts'
+import type { RangeWidth } from './rpc/nodes/range-width.ts'
 import { mintTopics } from './vaults/vault-events.ts'
 import type { VaultKinds } from './vaults/vault-kinds.ts'
 import { mayMintFees } from './vaults/vault-fees.ts'
 import { ShareSupply } from './vaults/share-supply.ts'
 import type { Tokens } from './valuation/tokens.ts'
 import { emptyConfirmations } from './rpc/contract-existence.ts'
-import { type ExplainedLogs, readExplained } from './left-out-logs.ts'
+import { type ExplainedLogs, readUntilExplained } from './left-out-logs.ts'
 
 /** Reads the logs about vaults. */
 export interface LogSource {
   /** Reads the logs of a range of old blocks. */
-  inRange(from: number, to: number, width: RangeWidth): Promise<ChainLog[]>
+  ofRange(from: number, to: number, width: RangeWidth): Promise<ChainLog[]>
   /** Reads the logs of the blocks of one second, one by one. */
   ofSecond(blocks: readonly Header[]): Promise<BlockLogs>
 }
@@ -26,7 +27,7 @@ export interface LogSource {
 /** The logs of blocks, and whether they are verified to be complete. */
 interface BlockLogs {
   readonly logs: readonly ChainLog[]
-  readonly isWhole: boolean
+  readonly isVerified: boolean
 }
 
 /** Options of {@link createLogSource}. */
@@ -56,53 +57,54 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   const supply = new ShareSupply(kinds)
 
   return {
-    async inRange(from, to, width) {
+    async ofRange(from, to, width) {
       const states = await Promise.all([stateAt(from - 1), stateAt(to)])
       await kinds.resolve(states[1])
       const filters = [...filtersOf(vaults), ...venues.movesOf(holdings.accounts)]
       const read = async (): Promise<ExplainedLogs> => {
-        const found = await readHistory(rpc, filters, from, to, width)
-        return withMissing(found, states, (lacking) => readHistory(rpc, filtersOf(lacking), from, to, width))
+        const found = await readLogRange(rpc, filters, from, to, width)
+        return rereadWhileLacking(found, states, (lacking) => readLogRange(rpc, filtersOf(lacking), from, to, width))
       }
-      const changes = await readExplained(read, states, width, { rpc, supply, stateAt, filtersOf })
-      const arrived = changes.flatMap((log) => venues.readLog(log)?.id ?? [])
+      const changes = await readUntilExplained(read, states, width, { rpc, supply, stateAt, filtersOf })
+      const arrived = changes.flatMap((log) => venues.decodeLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
       await venues.locate(states[1], [...ids])
-      return sortLogs([...changes, ...(await readHistory(rpc, venues.changesOf([...ids]), from, to, width))])
+      return sortLogs([...changes, ...(await readLogRange(rpc, venues.changesOf([...ids]), from, to, width))])
     },
     async ofSecond(blocks) {
       const logs: ChainLog[] = []
-      let isWhole = true
+      let isVerified = true
       for (const block of blocks) {
         // The holdings are up to date at the end of the second before.
-        const ids = [...new Set([...holdings.ids, ...logs.flatMap((log) => venues.readLog(log)?.id ?? [])])]
-        const ofBlock = await readBlock(block, ids)
+        const ids = [...new Set([...holdings.ids, ...logs.flatMap((log) => venues.decodeLog(log)?.id ?? [])])]
+        const ofBlock = await readLogsOfBlock(block, ids)
         logs.push(...ofBlock.logs)
-        isWhole &&= ofBlock.isWhole
+        isVerified &&= ofBlock.isVerified
       }
       const earlier = await changesBeforeArrival(blocks, logs)
-      return earlier === null ? { logs, isWhole } : { logs: sortLogs([...logs, ...earlier]), isWhole: false }
+      return earlier === null ? { logs, isVerified } : { logs: sortLogs([...logs, ...earlier]), isVerified: false }
     },
   }
 
   /** @param ids the positions that vaults may hold at the block */
-  async function readBlock(block: Header, ids: readonly string[]): Promise<BlockLogs> {
+  async function readLogsOfBlock(block: Header, ids: readonly string[]): Promise<BlockLogs> {
     await kinds.resolve(new BlockState(rpc, multicall, block))
     const suspects = hasBloom(block) ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
     const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
     const addresses = [...new Set([...emitters, ...suspects.contracts])]
-    if (addresses.length === 0) return { logs: [], isWhole: true }
-    const told = (await rpc.askAt(block, (node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
-    const readAll = (): Promise<ChainLog[]> => allOf(block, addresses)
-    if (told.length > 0) return { logs: sortLogs(await withMissingOf(block, told, readAll)), isWhole: false }
+    if (addresses.length === 0) return { logs: [], isVerified: true }
+    const told = (await rpc.askAt(block, (node) => requestLogs(node, block, addresses))).filter(isOfVaults)
+    const readAll = (): Promise<ChainLog[]> => readAllLogsOfVaults(block, addresses)
+    if (told.length > 0)
+      return { logs: sortLogs(await rereadBlockWhileLacking(block, told, readAll)), isVerified: false }
     const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
     const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
     const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
-    if (await leftNoTraces(block, traced, options)) return { logs: [], isWhole: true }
+    if (await leftNoTraces(block, traced, options)) return { logs: [], isVerified: true }
     const all = await readAll()
     // Without a bloom filter, only the contracts' state shows that these are all.
-    if (hasBloom(block)) return { logs: all, isWhole: true }
-    return { logs: sortLogs(await withMissingOf(block, all, readAll)), isWhole: false }
+    if (hasBloom(block)) return { logs: all, isVerified: true }
+    return { logs: sortLogs(await rereadBlockWhileLacking(block, all, readAll)), isVerified: false }
   }
 
   /**
@@ -133,25 +135,25 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   }
 
   /** Reads all logs of a block and returns those of the given contracts. */
-  async function allOf(block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
+  async function readAllLogsOfVaults(block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
     const all = await rpc.askAt(block, (node) => readAllLogs(node, block))
     const isRequested = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
     return all.filter((log) => isRequested(log) && isOfVaults(log))
   }
 
   /** Reads the logs of a block again where a vault's share supply shows that some are missing. */
-  async function withMissingOf(
+  async function rereadBlockWhileLacking(
     block: Header,
     found: readonly ChainLog[],
     readAgain: () => Promise<readonly ChainLog[]>,
   ): Promise<ChainLog[]> {
-    const { logs, lacking } = await withMissing(found, statesOf(block), readAgain)
+    const { logs, lacking } = await rereadWhileLacking(found, statesOf(block), readAgain)
     supply.believe(lacking)
     return logs
   }
 
   /** Reads logs again for vaults whose share supply shows that some are missing. */
-  async function withMissing(
+  async function rereadWhileLacking(
     found: readonly ChainLog[],
     states: readonly [BlockState, BlockState],
     readAgain: (lacking: readonly Address[]) => Promise<readonly ChainLog[]>,
@@ -180,7 +182,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     }
   }
 
-  async function readLogsOf(node: Node, block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
+  async function requestLogs(node: Node, block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
     const lists = inChunks(addresses, maxAddresses).map((address) =>
       readMatchingLogs(node, { address, topics: [topicsNow()] }, block),
     )
@@ -193,7 +195,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
 
   /** Returns whether a log is about vaults: a pool also logs positions of other accounts. */
   function isOfVaults(log: ChainLog): boolean {
-    const account = venues.readLog(log)?.account
+    const account = venues.decodeLog(log)?.account
     return account === undefined || holdings.vaultOf(account.owner) !== undefined
   }
 }

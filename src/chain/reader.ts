@@ -36,8 +36,8 @@ export interface ReaderOptions extends ChainConnection {
   readonly isApplied: IsApplied
   /** Ends before this block. */
   readonly until?: number | undefined
-  /** Reads the logs of old blocks one by one, too. */
-  readonly readsSingly?: boolean | undefined
+  /** Reads the logs of the backfill block by block, too: answers about ranges have been incomplete. */
+  readonly distrustsRanges?: boolean | undefined
   /** Whether a log that can't be decoded is its contract's fault, rather than that of one node. */
   readonly blamesContract?: boolean | undefined
   /**
@@ -57,7 +57,7 @@ export async function* readSeconds(
   options: ReaderOptions,
   start: ResumePoint | null,
 ): AsyncGenerator<SecondFacts, void> {
-  const { config, rpc, multicall, once, signal, report, onEnd, until, readsSingly } = options
+  const { config, rpc, multicall, once, signal, report, onEnd, until, distrustsRanges } = options
   const { finality, pollSeconds } = config
   const followed = { rpc, finality, pollSeconds, once, signal, report, onEnd }
   const vaults = config.vaults.map(({ address }) => address)
@@ -66,20 +66,20 @@ export async function* readSeconds(
   const parent = await parentOf(rpc, start, firstBlock)
   const holdings = await initialPositions(parent, { ...options, vaults: config.vaults })
   const logs = createLogSource(options, vaults, holdings)
-  for await (const segment of followChain({ ...followed, logs, parent, until, readsSingly })) {
-    if (segment.to - segment.from >= reportedRangeBlocks) {
-      report('info', 'Reading the chain', { from: segment.from, to: segment.to })
+  for await (const range of followChain({ ...followed, logs, parent, until, distrustsRanges })) {
+    if (range.to - range.from >= reportedRangeBlocks) {
+      report('info', 'Reading the chain', { from: range.from, to: range.to })
     }
-    const seconds = await planSeconds(segment, options, holdings)
-    const end = segment.headers.get(segment.to)
-    if (!segment.isWhole && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
-    yield* mapConcurrently(seconds, (second) => readConfirmedFacts(second, options))
-    options.onRead?.(segment.to)
+    const seconds = await planSeconds(range, options, holdings)
+    const end = range.headers.get(range.to)
+    if (!range.isVerified && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
+    yield* mapConcurrently(seconds, (second) => confirmFaults(second, options))
+    options.onRead?.(range.to)
   }
 }
 
 /** Reads the facts of a second. A vault's fault counts once repeated reads, at the next nodes, confirm it. */
-async function readConfirmedFacts(second: SecondBlocks, options: ReaderOptions): Promise<SecondFacts> {
+async function confirmFaults(second: SecondBlocks, options: ReaderOptions): Promise<SecondFacts> {
   let read = await readSecondFacts(second, options)
   if (read.faults.size > 0) await options.rpc.checkChain()
   for (let reading = 1; reading < emptyConfirmations && read.faults.size > 0; reading++) {

@@ -4,7 +4,8 @@ import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { RequestFailed } from '../../src/chain/errors.ts'
 import { connectNode, type Node } from '../../src/chain/rpc/node.ts'
-import { RangeWidth, readHistory } from '../../src/chain/rpc/log-ranges.ts'
+import { readLogRange } from '../../src/chain/rpc/log-ranges.ts'
+import { RangeWidth } from '../../src/chain/rpc/nodes/range-width.ts'
 import { connectRpc } from '../../src/chain/rpc/rpc.ts'
 import { type HttpAnswer, type Intercept, type RpcAnswer, startProxy } from './support/proxy.ts'
 
@@ -128,7 +129,7 @@ test('a range of logs whose answer is too long is narrowed at once', async () =>
   const rpc = rpcOf([proxy.url], report)
   // Of the newest blocks logs are not read in ranges.
   rpc.newest.note({ number: 1_000 })
-  const found = await readHistory(rpc, [{}], 1, 200, new RangeWidth())
+  const found = await readLogRange(rpc, [{}], 1, 200, new RangeWidth())
   await proxy.close()
   expect(found.length).toBe(200)
   expect(report).not.toHaveBeenCalled()

@@ -1,7 +1,7 @@
 import { type BaseError, type Hex, numberToHex, RpcRequestError } from 'viem'
 import { afterEach, expect, test } from 'vitest'
 import { RequestFailed } from '../../src/chain/errors.ts'
-import { readHistory } from '../../src/chain/rpc/log-ranges.ts'
+import { readLogRange } from '../../src/chain/rpc/log-ranges.ts'
 import { connectNode } from '../../src/chain/rpc/node.ts'
 import { connectRpc } from '../../src/chain/rpc/rpc.ts'
 import { startProxy } from './support/proxy.ts'
@@ -64,13 +64,13 @@ test.each([
   ['newest', (found: typeof logs) => found.slice(-100)],
 ])('all logs are read from a node that returns the %s 100 of a range, which are of one block', async (_which, cut) => {
   const { rpc } = await connectCutting(cut)
-  const found = await readHistory(rpc, [{}], 1_000, 1_500)
+  const found = await readLogRange(rpc, [{}], 1_000, 1_500)
   expect(found.map(({ txHash }) => txHash)).toEqual(logs.map(({ transactionHash }) => transactionHash))
 })
 
 test('few requests are made where a long response is complete', async () => {
   const { rpc, takeCounts } = await connectCutting((found) => found)
-  expect(await readHistory(rpc, [{}], 1_000, 1_500)).toHaveLength(logs.length)
+  expect(await readLogRange(rpc, [{}], 1_000, 1_500)).toHaveLength(logs.length)
   expect(takeCounts()['eth_getLogs']).toBe(3)
 })
 

@@ -36,13 +36,13 @@ const stored: StoredPosition = {
 }
 
 /** Returns a venue whose positions no contract lists: the data of a log is the id of the position that it adds 1 to. */
-function venueOf(readLog: (log: ChainLog) => PositionChange): Venue {
+function venueOf(decodeLog: (log: ChainLog) => PositionChange): Venue {
   return {
     name: 'positions in a pool',
     contracts: [pool],
     topics: [],
     has: () => true,
-    readLog,
+    decodeLog,
     movesOf: () => [{ address: pool, topics: [] }],
     changesOf: () => [],
     readStored: () => Promise.resolve(stored),

@@ -109,7 +109,7 @@ describeOnChain('requests to deposit', () => {
     const adapter = createErc7540()
     const requests = new DepositRequests()
     for (const log of logsOf(await node.logsIn({ address, topics: [requestTopics] }, firstBlock, block.number))) {
-      const change = adapter.readLog(log)
+      const change = adapter.decodeLog(log)
       if (change?.kind === 'requested') requests.add(change.request)
     }
     const state = new BlockState(rpc, new Multicall(protocol.multicall), block)

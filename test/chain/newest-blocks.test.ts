@@ -1,7 +1,8 @@
 import type { Hex } from 'viem'
 import { expect, test, vi } from 'vitest'
 import { Contradiction } from '../../src/chain/errors.ts'
-import { RangeWidth, readHistory, readNewest } from '../../src/chain/rpc/log-ranges.ts'
+import { readLogRange, readNewestLogs } from '../../src/chain/rpc/log-ranges.ts'
+import { RangeWidth } from '../../src/chain/rpc/nodes/range-width.ts'
 import { connectRpc, type Rpc } from '../../src/chain/rpc/rpc.ts'
 import { type Intercept, type RpcAnswer, startProxy } from './support/proxy.ts'
 
@@ -59,7 +60,7 @@ test('readers of the same blocks at once share their headers', async () => {
   await withNode(
     ({ method, params }) => answerOf(method, params),
     async (rpc, _, takeCounts) => {
-      await Promise.all(Array.from({ length: 5 }, () => readHistory(rpc, any, newest - 20, newest)))
+      await Promise.all(Array.from({ length: 5 }, () => readLogRange(rpc, any, newest - 20, newest)))
       expect(takeCounts()).toMatchObject({ eth_getBlockByNumber: 21 })
     },
   )
@@ -73,12 +74,12 @@ test('a header whose request one reader cancels is read by another one', async (
       return isRefused ? Promise.resolve({ error: { code: -32_000, message: 'nope' } }) : answerOf(method, params)
     },
     async (rpc, impatientRpc) => {
-      const impatient = readHistory(impatientRpc, any, newest, newest)
-      const patient = readHistory(rpc, any, newest, newest)
+      const impatient = readLogRange(impatientRpc, any, newest, newest)
+      const patient = readLogRange(rpc, any, newest, newest)
       await expect(impatient).rejects.toThrow("The chain couldn't be read")
       fails = false
       expect(await patient).toEqual([])
-      expect(await readHistory(impatientRpc, any, newest, newest)).toEqual([])
+      expect(await readLogRange(impatientRpc, any, newest, newest)).toEqual([])
     },
   )
 })
@@ -91,18 +92,18 @@ test('logs of one block and filter are read once, unless they could not be read'
       return isRefused ? Promise.resolve({ error: { code: -32_000, message: 'nope' } }) : answerOf(method, params)
     },
     async (rpc, impatientRpc, takeCounts) => {
-      await expect(readHistory(impatientRpc, any, newest, newest)).rejects.toThrow("The chain couldn't be read")
+      await expect(readLogRange(impatientRpc, any, newest, newest)).rejects.toThrow("The chain couldn't be read")
       answers = true
       takeCounts()
       // An empty response is requested a second time: a node may have a block before its receipts.
-      const readers = Array.from({ length: 3 }, () => readHistory(rpc, any, newest - 20, newest))
+      const readers = Array.from({ length: 3 }, () => readLogRange(rpc, any, newest - 20, newest))
       await Promise.all(readers)
       expect(takeCounts()).toMatchObject({ eth_getLogs: 2 * 21 })
-      await readHistory(rpc, any, newest - 20, newest)
+      await readLogRange(rpc, any, newest - 20, newest)
       expect(takeCounts()).toEqual({})
-      await readHistory(rpc, any, newest - 25, newest)
+      await readLogRange(rpc, any, newest - 25, newest)
       expect(takeCounts()).toMatchObject({ eth_getLogs: 2 * 5 })
-      await readHistory(rpc, [{ topics: [`0x${'1'.repeat(64)}`] }], newest - 1, newest)
+      await readLogRange(rpc, [{ topics: [`0x${'1'.repeat(64)}`] }], newest - 1, newest)
       expect(takeCounts()).toEqual({ eth_getLogs: 2 * 2 })
     },
   )
@@ -122,7 +123,7 @@ test('logs that the first response for a block lacks are read', async () => {
       return Promise.resolve({ result: isFirst ? [] : [{ ...log, logIndex: '0x0' }] })
     },
     async (rpc) => {
-      const readers = [1, 2].map(() => readHistory(rpc, any, newest - 9, newest))
+      const readers = [1, 2].map(() => readLogRange(rpc, any, newest - 9, newest))
       for (const logs of await Promise.all(readers)) expect(logs).toHaveLength(10)
     },
   )
@@ -139,7 +140,7 @@ test.each([newest - 30, newest - 1, newest])('a header of block %i of another fo
       return Promise.resolve(headerOf(params[0] as Hex, 'bb'))
     },
     async (rpc) => {
-      const read = () => readHistory(rpc, any, newest - 40, newest)
+      const read = () => readLogRange(rpc, any, newest - 40, newest)
       // The header of the last block has no later one to be compared with.
       await read().catch((error: unknown) => {
         expect(error).toBeInstanceOf(Contradiction)
@@ -156,7 +157,7 @@ test('of blocks that are read one by one, the newest are read first', async () =
   await withNode(
     ({ method, params }) => answerOf(method, params),
     async (rpc, _, takeCounts) => {
-      const { from } = await readNewest(rpc, any, newest, new RangeWidth())
+      const { from } = await readNewestLogs(rpc, any, newest, new RangeWidth())
       expect(from).toBeGreaterThan(newest - 16)
       expect(takeCounts()).toMatchObject({ eth_getLogs: 2 * (newest - from + 1) })
     },

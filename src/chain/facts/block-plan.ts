@@ -1,7 +1,7 @@
 import { type Address, getAddress } from 'viem'
 import { type ChainLog, compareLogs } from '../rpc/block.ts'
 import type { VaultConfig } from '../config.ts'
-import type { Segment } from '../follow.ts'
+import type { BlockRange } from '../follow.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
 import type { PositionEvent, VaultHoldings } from '../positions/holding.ts'
@@ -56,17 +56,17 @@ export interface BlockPlanOptions {
 }
 
 /**
- * Returns the blocks of a segment that have facts: where vaults start, with logs about vaults, and each multiple of
+ * Returns the blocks of a range that have facts: where vaults start, with logs about vaults, and each multiple of
  * `markEveryBlocks`. Blocks that only change holdings are included, because marks of the same second need them. A vault
  * is marked at the end of each block with logs about it, except mints of shares that are not a fee.
  */
-export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPlan[] {
+export function planBlocks(range: BlockRange, options: BlockPlanOptions): BlockPlan[] {
   const { vaults, holdings, markEveryBlocks } = options
   const plans: BlockPlan[] = []
-  const logs = groupBy(segment.logs, ({ block }) => block)
-  for (const number of numbersOf(segment, options, logs.keys())) {
+  const logs = groupBy(range.logs, ({ block }) => block)
+  for (const number of numbersOf(range, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
-    const { touched, minting, changed, heldBefore, owners, ...read } = readLogsOf(
+    const { touched, minting, changed, heldBefore, owners, ...read } = decodeLogs(
       logs.get(number) ?? [],
       there,
       options,
@@ -112,7 +112,7 @@ function isOlder(vault: Address, block: number): (one: VaultConfig) => boolean {
 }
 
 function numbersOf(
-  { from, to }: Segment,
+  { from, to }: BlockRange,
   { vaults, markEveryBlocks }: BlockPlanOptions,
   logs: Iterable<number>,
 ): number[] {
@@ -124,7 +124,7 @@ function numbersOf(
   return [...numbers].sort((a, b) => a - b)
 }
 
-function readLogsOf(
+function decodeLogs(
   logs: readonly ChainLog[],
   vaults: readonly VaultConfig[],
   { holdings }: Pick<BlockPlanOptions, 'holdings'>,
@@ -139,7 +139,7 @@ function readLogsOf(
   const changes = logs.flatMap((log): VaultEvent[] => {
     const vault = emitters.get(getAddress(log.address))
     if (vault === undefined) return []
-    const change = faults.in(vault, () => holdings.kinds.of(vault).adapter.readLog(log))
+    const change = faults.in(vault, () => holdings.kinds.of(vault).adapter.decodeLog(log))
     if (change === null || (change.kind === 'minted' && !mayMintFees(holdings.kinds, vault))) return []
     const isOwn = getAddress(log.address) === vault
     return isOwn || kindsOfOthers.includes(change.kind) ? [{ vault, change, log }] : []

@@ -2,7 +2,7 @@ import type { Address } from '../../domain/address.ts'
 import { type BlockPlan, hasFacts, planBlocks, withoutApplied } from './block-plan.ts'
 import type { ChainConfig } from '../config.ts'
 import { Contradiction } from '../errors.ts'
-import type { Segment } from '../follow.ts'
+import type { BlockRange } from '../follow.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import type { SecondBlocks } from './second-facts.ts'
@@ -23,33 +23,33 @@ export interface SecondsOptions extends ArrivalOptions {
 }
 
 /**
- * Returns the seconds of a segment that have facts.
+ * Returns the seconds of a range that have facts.
  * @throws {Contradiction} when logs are of another fork or can't be decoded, or time goes back from one block to a later one
  */
 export async function planSeconds(
-  segment: Segment,
+  range: BlockRange,
   options: SecondsOptions,
   holdings: Holdings,
 ): Promise<SecondBlocks[]> {
   const { config, rpc, isApplied } = options
-  const known = new Map(segment.headers)
+  const known = new Map(range.headers)
   const headerAt = async (number: number): Promise<Header> => {
     const header = known.get(number) ?? (await rpc.ask((node) => node.block(number)))
     known.set(number, header)
     return header
   }
-  const { number, parentHash } = await headerAt(segment.from)
+  const { number, parentHash } = await headerAt(range.from)
   const before = { number: number - 1, hash: parentHash }
-  const bounds = { before, end: await headerAt(segment.to), headerAt }
-  holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
-  holdings.expectCustody(await readCustodyMoves(segment.logs, holdings, headerAt, options))
-  const plans = planBlocks(segment, { ...config, holdings })
+  const bounds = { before, end: await headerAt(range.to), headerAt }
+  holdings.expect(await readArrivals(range.logs, holdings, bounds, options))
+  holdings.expectCustody(await readCustodyMoves(range.logs, holdings, headerAt, options))
+  const plans = planBlocks(range, { ...config, holdings })
   if (options.blamesContract !== true) requireDecoded(plans)
   const placed = await Promise.all(
     plans.filter(hasFacts).map(async (plan) => ({ plan, header: await headerAt(plan.number) })),
   )
   // All logs, not only those of events: a new owner or a request of a fork counts as little.
-  for (const { block, blockHash } of segment.logs) {
+  for (const { block, blockHash } of range.logs) {
     const header = known.get(block)
     if (header === undefined || header.hash === blockHash) continue
     throw new Contradiction(`block ${block} is ${header.hash}, ${blockHash} by the logs`)

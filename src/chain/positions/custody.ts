@@ -3,7 +3,7 @@ import type { VaultConfig } from '../config.ts'
 import { aboutVault } from '../progress/set-aside.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import { type ChainLog, compareLogs, type Header } from '../rpc/block.ts'
-import { readHistory } from '../rpc/log-ranges.ts'
+import { readLogRange } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
@@ -77,7 +77,7 @@ async function isInCustody(state: BlockState, venues: Venues, id: string, custod
 /** Returns whether a position is transferred after a log in the same block. */
 function isMovedAgain(id: string, move: ChainLog, logs: readonly ChainLog[], venues: Venues): boolean {
   return logs.some((log) => {
-    const change = log.block === move.block && compareLogs(log, move) > 0 ? venues.readLog(log) : null
+    const change = log.block === move.block && compareLogs(log, move) > 0 ? venues.decodeLog(log) : null
     return change?.kind === 'moved' && change.id === id
   })
 }
@@ -100,7 +100,7 @@ export async function listStaked(
     .filter(({ custody }) => custody !== undefined)
     .flatMap((venue) => venue.movesOf([...places.keys()]))
   if (filters.length === 0 || first > block.number) return []
-  const logs = await readHistory(rpc, filters, first, block.number)
+  const logs = await readLogRange(rpc, filters, first, block.number)
   const departures = departuresIn(logs, venues, (account) => places.get(account))
   const state = new BlockState(rpc, multicall, block)
   const staked = await Promise.all(
@@ -125,7 +125,7 @@ function departuresIn(
   vaultOf: (account: Address) => Address | undefined,
 ): Departure[] {
   return logs.flatMap((log): Departure[] => {
-    const change = venues.readLog(log)
+    const change = venues.decodeLog(log)
     if (change?.kind !== 'moved' || venues.custodyOf(change.id) === undefined) return []
     const { id, from, to } = change
     const leaves = vaultOf(from) !== undefined && vaultOf(to) === undefined && to !== zeroAddress

@@ -33,12 +33,12 @@ export interface AppliedLogs {
 export class Holdings {
   readonly #held = new Map<string, Holding>()
   readonly #strays: Map<Address, number>
-  /** Positions that no vault holds yet, and that arrive at a vault in the current segment. */
+  /** Positions that no vault holds yet, and that arrive at a vault in the current range. */
   #arrivals = new Map<string, Arrival>()
   /** Positions whose NFTs are burned before their liquidity is withdrawn, in the same transaction. */
   readonly #burned = new Map<string, Holding>()
   readonly #requests = new Map<Address, DepositRequests>()
-  /** The transfers of the current segment by which contracts take positions into custody. */
+  /** The transfers of the current range by which contracts take positions into custody. */
   #custodyMoves: ReadonlySet<string> = new Set()
 
   /**
@@ -117,7 +117,7 @@ export class Holdings {
   }
 
   #applyLog(log: ChainLog, applied: AppliedLogs): PositionEvent[] {
-    const change = this.venues.readLog(log)
+    const change = this.venues.decodeLog(log)
     if (change === null) return []
     if (change.kind === 'moved') {
       this.#move(change, log, applied)
@@ -202,7 +202,7 @@ export function arrivalsIn(logs: readonly ChainLog[], holdings: Holdings): Map<s
   const held = new Set(holdings.ids)
   const found = new Map<string, FirstArrival>()
   for (const log of logs) {
-    const change = holdings.venues.readLog(log)
+    const change = holdings.venues.decodeLog(log)
     const account = change?.kind === 'moved' ? change.to : change?.account?.owner
     if (change === null || account === undefined || held.has(change.id) || found.has(change.id)) continue
     const vault = holdings.vaultOf(account)

@@ -2,7 +2,8 @@ import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
 import { forEachYielding, groupBy } from '../rpc/arrays.ts'
 import { type ChainLog, compareLogs, type Header } from '../rpc/block.ts'
-import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
+import { readLogRange } from '../rpc/log-ranges.ts'
+import { RangeWidth } from '../rpc/nodes/range-width.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
@@ -54,9 +55,9 @@ export async function findLogged(
     // Accounts that are complete are not read any more, so that a position's newest transfer may be missing for them.
     const read = left()
     const filters = venue.movesOf(read.map(({ account }) => account))
-    const logs = await readHistory(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
+    const logs = await readLogRange(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
     for (const log of logs.reverse()) {
-      const change = venue.readLog(log)
+      const change = venue.decodeLog(log)
       // The newest transfer of a position determines its holder.
       if (change?.kind !== 'moved' || moved.has(change.id)) continue
       moved.add(change.id)
@@ -98,7 +99,7 @@ export async function findChanged(
   /** The liquidity of the positions before the logs that were read. */
   const liquidities = new Map(positions.map(({ id, stored: { liquidity } }) => [id, liquidity]))
   const undo = (log: ChainLog): void => {
-    const change = venues.readLog(log)
+    const change = venues.decodeLog(log)
     const arrival = change === null ? undefined : sought.get(change.id)
     if (change?.kind !== 'modified' || arrival === undefined || compareLogs(log, arrival) <= 0) return
     const { id } = change
@@ -112,7 +113,7 @@ export async function findChanged(
   for (let to = block.number; sought.size > 0; to -= windowBlocks) {
     const oldest = [...sought.values()].reduce((least, arrival) => Math.min(least, arrival.block), to)
     const from = Math.max(oldest, to - windowBlocks + 1)
-    const logs = await readHistory(rpc, venues.changesOf([...sought.keys()]), from, to, width)
+    const logs = await readLogRange(rpc, venues.changesOf([...sought.keys()]), from, to, width)
     const blocks = groupBy(logs.reverse(), ({ block: number }) => number)
     await forEachYielding(blocks.values(), (ofBlock) => ofBlock.forEach(undo))
     for (const [id, arrival] of sought) if (arrival.block >= from) sought.delete(id)

@@ -3,7 +3,8 @@ import { type ChainLog, sortLogs } from '../rpc/block.ts'
 import { ChainUnreadable, ContractMismatch, Contradiction, SeveralMismatches } from '../errors.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { Report } from '../rpc/fault-watch.ts'
-import { RangeWidth, readNewest } from '../rpc/log-ranges.ts'
+import { readNewestLogs } from '../rpc/log-ranges.ts'
+import { RangeWidth } from '../rpc/nodes/range-width.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import { afterChange, newPosition, type PositionState, verifyState } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -42,7 +43,7 @@ export async function readPositionStates(
   const owing = [...stored]
     .filter(([id, { credited }]) => venues.lists(id) && credited.some((amount) => amount > 0n))
     .map(([id]) => id)
-  const replayed = replay(venues, owing, await readLogsOf({ venues, vaultOf, ...options }, block, owing))
+  const replayed = replay(venues, owing, await readChangesOf({ venues, vaultOf, ...options }, block, owing))
   return new Map(
     [...stored].map(([id, position]) => {
       const state = replayed.get(id) ?? { ...newPosition, liquidity: position.liquidity }
@@ -58,7 +59,11 @@ export async function readPositionStates(
  * them. A range ends at the newest unread block, and is narrowed where it reaches pruned logs before the creation.
  * @throws {ContractMismatch | SeveralMismatches} with the vaults, where the nodes lack these logs
  */
-async function readLogsOf(options: PositionHistoryOptions, block: number, ids: readonly string[]): Promise<ChainLog[]> {
+async function readChangesOf(
+  options: PositionHistoryOptions,
+  block: number,
+  ids: readonly string[],
+): Promise<ChainLog[]> {
   const { impatientRpc, venues, vaultOf = () => undefined, report } = options
   const logs: ChainLog[] = []
   const sought = new Set(ids)
@@ -77,7 +82,7 @@ async function readLogsOf(options: PositionHistoryOptions, block: number, ids: r
     }
     const found =
       byVault === null
-        ? await readNewest(impatientRpc, filtersOf(venues, [...sought]), to, width).catch(unreadable)
+        ? await readNewestLogs(impatientRpc, filtersOf(venues, [...sought]), to, width).catch(unreadable)
         : await readByVault(options, [...sought], { block, to }, byVault)
     if (found instanceof ChainUnreadable) {
       byVault = new Map()
@@ -85,7 +90,7 @@ async function readLogsOf(options: PositionHistoryOptions, block: number, ids: r
     }
     logs.push(...found.logs)
     for (const log of found.logs) {
-      const change = venues.readLog(log)
+      const change = venues.decodeLog(log)
       if (change?.kind === 'moved' && change.from === zeroAddress) sought.delete(change.id)
     }
     to = found.from - 1
@@ -117,7 +122,7 @@ async function readByVault(
   const readOf = async (vault: Address | undefined, some: readonly string[]) => {
     const width = widths.get(vault) ?? narrow(new RangeWidth(maxBlocks))
     widths.set(vault, width)
-    const read = () => readNewest(impatientRpc, filtersOf(venues, some), to, width).catch(unreadable)
+    const read = () => readNewestLogs(impatientRpc, filtersOf(venues, some), to, width).catch(unreadable)
     const isNarrow = width.blocks === 1
     const first = await read()
     if (isNarrow || !(first instanceof ChainUnreadable)) return first
@@ -153,7 +158,7 @@ function narrow(width: RangeWidth): RangeWidth {
 function replay(venues: Venues, ids: readonly string[], logs: readonly ChainLog[]): Map<string, PositionState> {
   const states = new Map(ids.map((id) => [id, newPosition]))
   for (const log of logs) {
-    const change = venues.readLog(log)
+    const change = venues.decodeLog(log)
     if (change === null || change.kind === 'moved') continue
     states.set(change.id, afterChange(states.get(change.id) ?? newPosition, change))
   }

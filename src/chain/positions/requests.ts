@@ -3,7 +3,7 @@ import type { VaultConfig } from '../config.ts'
 import { aboutVault } from '../progress/set-aside.ts'
 import { groupBy, inChunks } from '../rpc/arrays.ts'
 import type { Header } from '../rpc/block.ts'
-import { readHistory } from '../rpc/log-ranges.ts'
+import { readLogRange } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { maxAddresses } from '../rpc/node.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -41,13 +41,13 @@ export async function applyRequests(
   const addresses = withRequests.map(({ address }) => address)
   const filters = inChunks(addresses, maxAddresses).map((address) => ({ address, topics: [requestTopics] }))
   const first = Math.min(...withRequests.map(({ firstBlock }) => firstBlock))
-  const byVault = readHistory(rpc, filters, first, block.number).then((logs) =>
+  const byVault = readLogRange(rpc, filters, first, block.number).then((logs) =>
     groupBy(logs, (log) => getAddress(log.address)),
   )
   const addRequests = async ({ address, firstBlock }: (typeof withRequests)[number]): Promise<void> => {
     const { adapter } = kinds.of(address)
     for (const log of (await byVault).get(address) ?? []) {
-      const change = log.block < firstBlock ? null : adapter.readLog(log)
+      const change = log.block < firstBlock ? null : adapter.decodeLog(log)
       if (change?.kind === 'requested') holdings.addRequest(address, change.request)
     }
   }

@@ -4,7 +4,7 @@ import { Contradiction } from '../errors.ts'
 import { aboutVault } from '../progress/set-aside.ts'
 import { forEachYielding, groupBy } from '../rpc/arrays.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
-import { readHistory } from '../rpc/log-ranges.ts'
+import { readLogRange } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { PositionChange } from '../venues/venue.ts'
@@ -37,7 +37,7 @@ export async function applyHistory(
   const first = firstOf(vaults)
   const filters = venues.all.filter(({ list }) => list === undefined).flatMap((one) => one.movesOf(holdings.accounts))
   if (filters.length === 0 || first > block.number) return
-  const logs = await readHistory(rpc, filters, first, block.number)
+  const logs = await readLogRange(rpc, filters, first, block.number)
   const blocks = groupBy(logs, ({ block: number }) => number)
   const state = new BlockState(rpc, multicall, block)
   const arriving = await additionsIn(blocks.values(), holdings)
@@ -69,7 +69,7 @@ async function additionsIn(
   const found = new Map<string, AddedLiquidity>()
   await forEachYielding(blocks, (logs) => {
     for (const log of logs) {
-      const change = holdings.venues.readLog(log)
+      const change = holdings.venues.decodeLog(log)
       if (change?.account === undefined) continue
       const { vault = holdings.vaultOf(change.account.owner), added = 0n } = found.get(change.id) ?? {}
       if (vault !== undefined) found.set(change.id, { vault, added: added + addedBy(change) })

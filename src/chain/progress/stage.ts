@@ -78,13 +78,13 @@ async function* readOn(
   read: typeof readSeconds,
 ): AsyncGenerator<Omit<SecondFacts, 'faults'>, boolean> {
   const config = { ...options.config, vaults: [...progress.vaults] }
-  const readsSingly = progress.rereads >= rereadsInRanges
+  const distrustsRanges = progress.rereads >= rereadsInRanges
   const blamesContract = progress.rereads >= emptyConfirmations - 1
   const onRead = (block: number): void => {
     if (block > progress.readTo) Object.assign(progress, { readTo: block, rereads: 0 })
   }
   for await (const { start, facts, faults } of read(
-    { ...options, config, onRead, readsSingly, blamesContract },
+    { ...options, config, onRead, distrustsRanges, blamesContract },
     progress.from,
   )) {
     // A second is repeated after a fault, possibly from a later one of its blocks on.

@@ -57,7 +57,7 @@ export function readHeader(value: unknown): Header {
  */
 export function readLogs(value: unknown): ChainLog[] {
   if (!Array.isArray(value)) throw new NodeFault('gave no list of logs')
-  return sortLogs(value.map(readLog))
+  return sortLogs(value.map(decodeLog))
 }
 
 /**
@@ -85,7 +85,7 @@ export function compareLogs(a: ChainLog, b: ChainLog): number {
   return a.block - b.block || a.txIndex - b.txIndex || a.logIndex - b.logIndex
 }
 
-function readLog(value: unknown): ChainLog {
+function decodeLog(value: unknown): ChainLog {
   const log = fieldsOf(value, 'a log')
   if (log['removed'] === true) throw new NodeFault('gave a log that is removed')
   if (!Array.isArray(log['topics'])) throw new NodeFault('gave a log without topics')

@@ -1,110 +1,32 @@
-import { getLogsRetryHelper } from '@ponder/utils'
-import { BaseError, numberToHex, type RpcError } from 'viem'
 import { type ChainLog, keyOfLog, sortLogs } from './block.ts'
 import { readMatchingLogs } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
-import { findTooLong, isRefusedForNumber } from './faults.ts'
-import { readSingly } from './newest/single-blocks.ts'
+import { readLogsByBlock } from './newest/logs-by-block.ts'
 import type { LogFilter, Node } from './node.ts'
+import { RangeWidth } from './nodes/range-width.ts'
 import type { Rpc } from './rpc.ts'
 
-const firstBlocks = 1_000
-const maxBlocks = 10_000
 /**
- * Number of newest blocks that are read one by one: behind one URL, a node that lags silently omits their logs from a
+ * Number of newest blocks, the tail, that are read block by block: behind one URL, a node that lags silently omits their logs from a
  * range. No node that can serve the newest final block lags further.
  */
-export const singleBlocks = 64
+export const tailBlocks = 64
 /** Number of these blocks that are read at once where the newest logs are sought: most are of one of the newest. */
-const singlesAtOnce = 8
+const tailBlocksAtOnce = 8
 /** Number of logs from which on an answer may have been cut off: some nodes do so without an error. */
 const longAnswer = 100
-/** After so many answers a width is tried that was refused before. */
-const answersBeforeTrial = 50
-/**
- * A refusal of a range for its width, in the words of any provider; not one for blocks that the node does not have.
- * @see go-ethereum, Besu, Nethermind, Erigon; QuickNode, Chainstack, Polygon, BNB Chain
- */
-const tooWideText =
-  /^(?=.*(?<!out of )\branges?\b)(?=.*(?:limit|max|large|wide|exceed|greater|up to|not supported|reduc))/i
-/** An outage of a provider, which @ponder/utils mistakes for a range that is too wide. */
-const outageText = 'no backend is currently healthy'
-
-/** Adapts the number of blocks in a log request to the limits of the nodes. */
-export class RangeWidth {
-  blocks: number
-  /** Whether answers about ranges are complete: some nodes cut long ones off without an error. */
-  isTrusted = true
-  /** Upper limit of the width: after a refusal, the last reduced width. */
-  #ceiling: number
-  #most: number
-  #answers = 0
-
-  /** @param most greatest width in blocks; wider than usual for filters that match few logs in any range */
-  constructor(most = maxBlocks) {
-    this.blocks = Math.min(firstBlocks, most)
-    this.#ceiling = most
-    this.#most = most
-  }
-
-  /** Doubles the width after a success; a width that was refused is tried again only after many answers. */
-  grow(): void {
-    if (++this.#answers >= answersBeforeTrial) {
-      this.#ceiling = Math.min(this.#most, this.#ceiling * 2)
-      this.#answers = 0
-    }
-    this.blocks = Math.min(this.#ceiling, this.blocks * 2)
-  }
-
-  /**
-   * Reduces the width after an error: to the provider's suggestion, or to half.
-   * @param requested number of blocks of the request
-   * @returns whether the provider has refused the range, so that a smaller one can be requested immediately
-   */
-  shrink(error: unknown, requested: number): boolean {
-    const params = [{ fromBlock: numberToHex(1), toBlock: numberToHex(requested) }] as const
-    const advice = getLogsRetryHelper({ params: [...params], error: error as RpcError })
-    const [first] = advice.shouldRetry && advice.isSuggestedRange ? advice.ranges : []
-    const half = Math.floor(requested / 2)
-    const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
-    this.blocks = Math.max(1, Math.min(advised, this.blocks))
-    const isTooWide = error instanceof BaseError && tooWideText.test(error.details)
-    const isTooMuch = isTooWide || isRefusedForNumber(error) || findTooLong(error) !== null
-    const isRefused = (advice.shouldRetry || isTooMuch) && !String(error).includes(outageText)
-    // An unusual width may fail with any text, reach blocks whose logs are pruned, or time out.
-    if (!isRefused && requested <= maxBlocks) return false
-    this.#ceiling = this.blocks
-    this.#answers = 0
-    return isRefused && this.blocks < requested
-  }
-
-  /** Halves the width after an answer that was cut off. */
-  halve(requested: number): void {
-    this.blocks = this.#ceiling = Math.max(1, Math.floor(requested / 2))
-    this.#answers = 0
-  }
-
-  /** Reads the logs of each block by its hash from now on; returns false where this was so already. */
-  distrust(): boolean {
-    const wasTrusted = this.isTrusted
-    this.isTrusted = false
-    this.#most = this.#ceiling = this.blocks = firstBlocks
-    return wasTrusted
-  }
-}
-
 /** Reads the logs in a range of final blocks that match any of these filters; the newest ones one by one. */
-export async function readHistory(
+export async function readLogRange(
   rpc: Rpc,
   filters: readonly LogFilter[],
   from: number,
   to: number,
   width = new RangeWidth(),
 ): Promise<ChainLog[]> {
-  const single = width.isTrusted ? firstSingle(rpc, from, to) : from
+  const tail = width.isTrusted ? tailStart(rpc, from, to) : from
   const found = await Promise.all([
-    readSingly(rpc, filters, single, to),
-    ...filters.map((filter) => readOne(rpc, filter, from, single - 1, width)),
+    readLogsByBlock(rpc, filters, tail, to),
+    ...filters.map((filter) => readLogsOfFilter(rpc, filter, from, tail - 1, width)),
   ])
   return sortLogs(found.flat())
 }
@@ -114,28 +36,28 @@ export async function readHistory(
  * from as many blocks as the nodes grant to the first filter.
  * @returns the logs in order, and the first block that was read
  */
-export async function readNewest(
+export async function readNewestLogs(
   rpc: Rpc,
   [first, ...others]: readonly LogFilter[],
   to: number,
   width: RangeWidth,
 ): Promise<{ logs: ChainLog[]; from: number }> {
   if (first === undefined) return { logs: [], from: 0 }
-  const single = Math.max(firstSingle(rpc, 0, to), to - singlesAtOnce + 1)
-  if (single <= to) return { logs: await readSingly(rpc, [first, ...others], single, to), from: single }
-  const { logs, from } = await readNewestOf(rpc, first, to, width)
+  const tail = Math.max(tailStart(rpc, 0, to), to - tailBlocksAtOnce + 1)
+  if (tail <= to) return { logs: await readLogsByBlock(rpc, [first, ...others], tail, to), from: tail }
+  const { logs, from } = await readNewestGrantedRange(rpc, first, to, width)
   // Each filter has its own request, so that a failure does not repeat the others.
-  const found = await Promise.all(others.map((filter) => readOne(rpc, filter, from, to, width)))
+  const found = await Promise.all(others.map((filter) => readLogsOfFilter(rpc, filter, from, to, width)))
   return { logs: sortLogs([...logs, ...found.flat()]), from }
 }
 
 /** Returns the first block of a range that is read by itself; the one after the range where none is. */
-function firstSingle(rpc: Rpc, from: number, to: number): number {
+function tailStart(rpc: Rpc, from: number, to: number): number {
   const newest = Math.max(rpc.newest.number, to)
-  return Math.min(Math.max(from, newest - singleBlocks + 1), to + 1)
+  return Math.min(Math.max(from, newest - tailBlocks + 1), to + 1)
 }
 
-function readNewestOf(
+function readNewestGrantedRange(
   rpc: Rpc,
   filter: LogFilter,
   to: number,
@@ -146,7 +68,7 @@ function readNewestOf(
     for (;;) {
       const from = Math.max(0, to - width.blocks + 1)
       try {
-        const logs = await readIn(node, filter, from, to)
+        const logs = await requestLogs(node, filter, from, to)
         if (!(await isCutOff(node, filter, logs, from, to))) {
           width.grow()
           return { logs, from }
@@ -159,23 +81,29 @@ function readNewestOf(
   })
 }
 
-async function readOne(rpc: Rpc, filter: LogFilter, from: number, to: number, width: RangeWidth): Promise<ChainLog[]> {
+async function readLogsOfFilter(
+  rpc: Rpc,
+  filter: LogFilter,
+  from: number,
+  to: number,
+  width: RangeWidth,
+): Promise<ChainLog[]> {
   const found: ChainLog[] = []
   for (let at = from; at <= to;) {
-    const { logs, end } = await rpc.ask((node) => readSome(node, filter, at, to, width))
+    const { logs, end } = await rpc.ask((node) => readGrantedRange(node, filter, at, to, width))
     found.push(...logs)
     at = end + 1
   }
   return found
 }
 
-async function readSome(node: Node, filter: LogFilter, from: number, to: number, width: RangeWidth) {
+async function readGrantedRange(node: Node, filter: LogFilter, from: number, to: number, width: RangeWidth) {
   // The node must have the last block of the range: a node that lags omits logs silently.
   await node.block(to)
   for (;;) {
     const end = Math.min(from + width.blocks - 1, to)
     try {
-      const logs = await readIn(node, filter, from, end)
+      const logs = await requestLogs(node, filter, from, end)
       if (!(await isCutOff(node, filter, logs, from, end))) {
         width.grow()
         return { logs, end }
@@ -188,7 +116,7 @@ async function readSome(node: Node, filter: LogFilter, from: number, to: number,
 }
 
 /** Reads a range at a node. A range of one block cannot be narrowed: it is read by its hash, or from its receipts. */
-async function readIn(node: Node, filter: LogFilter, from: number, to: number): Promise<ChainLog[]> {
+async function requestLogs(node: Node, filter: LogFilter, from: number, to: number): Promise<ChainLog[]> {
   return from < to ? node.logsIn(filter, from, to) : readMatchingLogs(node, filter, await node.block(from))
 }
 
@@ -210,7 +138,7 @@ async function isCutOff(
       ? await Promise.all([node.logsIn(filter, from, first), node.logsIn(filter, last, to)])
       : await Promise.all([
           first > from ? node.logsIn(filter, from, first - 1) : [],
-          readIn(node, filter, first, first),
+          requestLogs(node, filter, first, first),
           last < to ? node.logsIn(filter, last + 1, to) : [],
         ])
   const known = new Set(logs.map(keyOfLog))

@@ -72,7 +72,7 @@ export class BlockState {
    */
   async readIfThere<Value, Absent>(call: ContractCall<Value>, absent: Absent): Promise<Value | Absent> {
     const shared = await this.#readShared(call)
-    const answer = shared === failed ? ((await this.#readSingly(call)) as typeof shared) : shared
+    const answer = shared === failed ? ((await this.#callAlone(call)) as typeof shared) : shared
     if (answer === failed) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)
     return answer ?? absent
   }
@@ -98,7 +98,7 @@ export class BlockState {
       if (answer !== null) return this.#decodeAll(calls, answer)
       multicall.setAbsentAt(block.number)
     }
-    return Promise.all(calls.map((call) => this.#readSingly(call)))
+    return Promise.all(calls.map((call) => this.#callAlone(call)))
   }
 
   async #readInHalves(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
@@ -136,7 +136,7 @@ export class BlockState {
    * Makes one call. A failure counts once the next node confirms it, where there is another one: a node may grant less
    * gas than others. Empty data means that there is no contract, but a node that is out of sync returns it too.
    */
-  async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
+  async #callAlone(call: ContractCall<unknown>): Promise<unknown> {
     const revertConfirmations = Math.min(this.rpc.nodes.length, maxRevertConfirmations)
     const askInTurn = this.rpc.askInTurnAt(this.block)
     let [reverted, empty] = [0, 0]

@@ -12,7 +12,7 @@ import { ContractMismatch } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holding.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { ChainLog } from '../rpc/block.ts'
-import { readHistory } from '../rpc/log-ranges.ts'
+import { readLogRange } from '../rpc/log-ranges.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
@@ -104,7 +104,7 @@ export class Acquisitions {
     const [transfers, withdrawals, moves] = await Promise.all([
       this.#readTransfers(rpc, accounts, from, to),
       this.#readWithdrawals(rpc, vault, from, to),
-      readHistory(rpc, venues.movesOf(accounts), from, to),
+      readLogRange(rpc, venues.movesOf(accounts), from, to),
     ])
     const paid = paymentsIn(transfers, accounts, asset, withdrawals)
     const next = {
@@ -117,8 +117,8 @@ export class Acquisitions {
     const acting = new Set(paid.keys())
     for (const log of moves) this.#noteMove(next, log, accounts, acting)
     await venues.locate(state, [...next.positions.keys()])
-    for (const log of await readHistory(rpc, venues.changesOf([...next.positions.keys()]), from, to)) {
-      const change = venues.readLog(log)
+    for (const log of await readLogRange(rpc, venues.changesOf([...next.positions.keys()]), from, to)) {
+      const change = venues.decodeLog(log)
       if (change === null || !next.positions.has(change.id)) continue
       // Anyone can add liquidity to a position; only its holder can withdraw.
       if (['decreased', 'collected', 'modified'].includes(change.kind)) acting.add(log.txHash)
@@ -138,7 +138,7 @@ export class Acquisitions {
     accounts: readonly Address[],
     acting: Set<Hex>,
   ): void {
-    const change = this.options.venues.readLog(log)
+    const change = this.options.venues.decodeLog(log)
     if (change === null) return
     if (change.kind !== 'moved') {
       if (change.account?.isByOwner === true && accounts.includes(change.account.owner)) acting.add(log.txHash)
@@ -154,7 +154,7 @@ export class Acquisitions {
       { address, topics: [transferTopic, padded] },
       { address, topics: [transferTopic, null, padded] },
     ]
-    const logs = await readHistory(rpc, filters, from, to)
+    const logs = await readLogRange(rpc, filters, from, to)
     return logs.flatMap((log): Transfer[] => {
       const [, sender, receiver] = log.topics
       if (log.topics.length !== 3 || sender === undefined || receiver === undefined || log.data.length !== 66) return []
@@ -167,11 +167,11 @@ export class Acquisitions {
   /** Returns the assets that withdrawals have paid, by transaction. */
   async #readWithdrawals(rpc: Rpc, vault: Address, from: number, to: number): Promise<Map<Hex, bigint>> {
     const { adapter } = this.options.kinds.of(vault)
-    const logs = await readHistory(rpc, [{ address: vault, topics: [adapter.topics] }], from, to)
+    const logs = await readLogRange(rpc, [{ address: vault, topics: [adapter.topics] }], from, to)
     const paid = new Map<Hex, bigint>()
     for (const log of logs) {
       try {
-        const change = adapter.readLog(log)
+        const change = adapter.decodeLog(log)
         if (change?.kind !== 'withdrawn') continue
         paid.set(log.txHash, (paid.get(log.txHash) ?? 0n) + (change.amounts[0] ?? 0n))
       } catch (error) {

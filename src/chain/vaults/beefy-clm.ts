@@ -48,7 +48,7 @@ export const beefyClm: VaultAdapter = {
     ])
     return strategy !== null && wants !== null && balances !== null
   },
-  readLog(log) {
+  decodeLog(log) {
     const [first = '0x'] = log.topics
     if (earlierTopics.includes(first)) {
       const { user: owner, shares, amount0, amount1 } = decodeStandardLog(earlierEvents, log).args

@@ -20,7 +20,7 @@ export const erc4626: VaultAdapter = {
   topics: [...flowTopics, ...commonTopics],
   mintsFees: true,
   fits: async (state, vault) => (await state.read(contractCall(assetAbi, vault, 'asset', []))) !== null,
-  readLog(log) {
+  decodeLog(log) {
     if (!flowTopics.includes(log.topics[0] ?? '0x')) return readCommonLog(log)
     const { eventName, args } = decodeStandardLog(flowEvents, log)
     const { assets, owner, shares } = args

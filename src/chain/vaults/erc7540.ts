@@ -76,8 +76,8 @@ export function createErc7540(): VaultAdapter {
       const [isAsynchronous, isVault] = await Promise.all([takesRequests(state, vault), erc4626.fits(state, vault)])
       return isVault && isAsynchronous
     },
-    readLog(log) {
-      if (!requestTopics.includes(log.topics[0] ?? '0x')) return erc4626.readLog(log)
+    decodeLog(log) {
+      if (!requestTopics.includes(log.topics[0] ?? '0x')) return erc4626.decodeLog(log)
       const { controller, requestId, owner, assets } = decodeStandardLog(requestEvents, log).args
       const { block, blockHash, txHash, logIndex } = log
       // A request of zero assets adds no debt, and may have no transfer.
@@ -175,7 +175,7 @@ async function receiverOf(
   const before = transfers.filter((log) => log.logIndex < logIndex).reverse()
   const after = transfers.filter((log) => log.logIndex > logIndex)
   const near = [before, after].flatMap((some) => nearestTransfer(some, assets) ?? [])
-  const chosen = near.find(({ isWhole }) => isWhole) ?? near[0]
+  const chosen = near.find(({ isExact }) => isExact) ?? near[0]
   if (chosen === undefined) return null
   return { address: chosen.receiver, isCertain: near.every(({ receiver }) => receiver === chosen.receiver) }
 }
@@ -184,7 +184,7 @@ async function receiverOf(
 interface AssetTransfer {
   readonly receiver: Address
   /** Whether the amounts of its logs are those of the request. */
-  readonly isWhole: boolean
+  readonly isExact: boolean
 }
 
 /**
@@ -200,10 +200,10 @@ function nearestTransfer(logs: readonly ChainLog[], assets: bigint): AssetTransf
     if (sum < assets) continue
     const parts = logs.slice(0, index + 1)
     const greatest = parts.reduce((most, one) => (BigInt(one.data) > BigInt(most.data) ? one : most), log)
-    return { receiver: receiverIn(greatest), isWhole: true }
+    return { receiver: receiverIn(greatest), isExact: true }
   }
   const [nearest] = logs
-  return nearest === undefined ? null : { receiver: receiverIn(nearest), isWhole: false }
+  return nearest === undefined ? null : { receiver: receiverIn(nearest), isExact: false }
 }
 
 function receiverIn({ topics }: ChainLog): Address {

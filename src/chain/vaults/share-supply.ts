@@ -66,7 +66,7 @@ export class ShareSupply {
     try {
       return withoutDepositMints(
         logs.flatMap((log): LoggedChange[] => {
-          const change = adapter.readLog(log)
+          const change = adapter.decodeLog(log)
           return change === null ? [] : [{ change, log }]
         }),
       )

@@ -57,7 +57,7 @@ export const twoTokenShares: VaultAdapter = {
     ])
     return totals !== null && pool !== null
   },
-  readLog(log) {
+  decodeLog(log) {
     const [first = '0x'] = log.topics
     if (earningTopics.includes(first)) {
       const { feeAmount0, feeAmount1 } = decodeStandardLog(earningEvents, log).args

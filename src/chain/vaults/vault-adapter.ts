@@ -79,7 +79,7 @@ export interface VaultAdapter {
    * Decodes a log; null where it is not an event of this kind of vault.
    * @throws {ContractMismatch} when the topic matches, but the contents do not
    */
-  readLog(log: ChainLog): VaultChange | null
+  decodeLog(log: ChainLog): VaultChange | null
   /**
    * Reads the owner and assets.
    * @throws {ContractMismatch} when the vault does not answer as its kind requires

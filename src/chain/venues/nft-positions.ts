@@ -98,7 +98,7 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
     contracts: [manager],
     has: nfts.has,
     topics: [nftTransferTopic, ...changeTopics],
-    readLog: (log) => readLog(log, nfts),
+    decodeLog: (log) => decodeLog(log, nfts),
     movesOf: nfts.movesOf,
     changesOf(ids) {
       return inChunks(nfts.topicsOf(ids), maxTopics).map((some) => ({
@@ -121,7 +121,7 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
   }
 }
 
-function readLog(log: ChainLog, { idOf, readMove }: ReturnType<typeof nftTransfers>): PositionChange | null {
+function decodeLog(log: ChainLog, { idOf, readMove }: ReturnType<typeof nftTransfers>): PositionChange | null {
   const [topic = '0x'] = log.topics
   // ERC-20's Transfer has the same first topic, but one indexed parameter less.
   if (topic === nftTransferTopic) return log.topics.length === 4 ? readMove(log) : null

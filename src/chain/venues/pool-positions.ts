@@ -74,7 +74,7 @@ export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): 
     },
     topics,
     has: (id) => parsePoolPositionId(id) !== null,
-    readLog: (log) => readLog(log, pools(), vaultOf),
+    decodeLog: (log) => decodeLog(log, pools(), vaultOf),
     movesOf(owners) {
       const padded = owners.map((owner) => padHex(owner, { size: 32 }))
       return inChunks(pools(), maxInFilter).flatMap((address) =>
@@ -108,7 +108,7 @@ async function findTerms(state: BlockState, pool: Address): Promise<PoolTerms | 
 }
 
 /** @throws {Contradiction} when the contents of a log about a vault do not match its topic */
-function readLog(
+function decodeLog(
   log: ChainLog,
   pools: readonly Address[],
   vaultOf: PoolPositionsOptions['vaultOf'],

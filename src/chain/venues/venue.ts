@@ -133,7 +133,7 @@ export interface Venue {
   /** Returns whether a position belongs to this venue, by the form of its id. */
   has(id: string): boolean
   /** Decodes a log of the contracts; null where it is not about a position. */
-  readLog(log: ChainLog): PositionChange | null
+  decodeLog(log: ChainLog): PositionChange | null
   /** Returns filters for transfers of positions from or to these owners; for all changes if not transferable. */
   movesOf(owners: readonly Address[]): readonly LogFilter[]
   /** Returns filters for all changes of these positions. */

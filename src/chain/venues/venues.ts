@@ -27,11 +27,11 @@ export class Venues {
   }
 
   /** Decodes a log; null where no venue recognises it as about a position. */
-  readLog(log: ChainLog): PositionChange | null {
+  decodeLog(log: ChainLog): PositionChange | null {
     const address = getAddress(log.address)
     // Several managers can share the contract that holds their liquidity.
     for (const venue of this.all) {
-      const change = venue.contracts.includes(address) ? venue.readLog(log) : null
+      const change = venue.contracts.includes(address) ? venue.decodeLog(log) : null
       if (change !== null) return change
     }
     return null

@@ -1,4 +1,4 @@
-import type { Follower, RowFilter, Segment } from './follower.ts'
+import type { Follower, RowFilter, BlockRange } from './follower.ts'
 
 /** A ledger row in the database at the end of a run. */
 export interface CommittedRow {
@@ -38,7 +38,7 @@ function matchesFilter({ vaults, type }: RowFilter, row: CommittedRow): boolean 
 
 /** Checks the rows between two resets; rows of commits that a failover lost may stand at their end only. */
 function segmentViolations(
-  { start, rows, end }: Segment,
+  { start, rows, end }: BlockRange,
   committedRows: readonly CommittedRow[],
   versions: ReadonlySet<string>,
   isLast: boolean,

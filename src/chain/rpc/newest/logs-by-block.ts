@@ -6,10 +6,10 @@ import type { Rpc } from '../rpc.ts'
 import { readLinkedHeaders } from './linked-headers.ts'
 
 /** Maximum number of blocks that are read at once, each by itself. */
-const maxSingles = 256
+const maxBlocksAtOnce = 256
 
 /** Reads logs by block hashes, which a node without the block refuses; skips blocks that their blooms exclude. */
-export async function readSingly(
+export async function readLogsByBlock(
   rpc: Rpc,
   filters: readonly LogFilter[],
   from: number,
@@ -19,9 +19,9 @@ export async function readSingly(
   const keyOf = (filter: LogFilter): string => createHash('sha256').update(JSON.stringify(filter)).digest('base64')
   const keyed = filters.map((filter) => ({ filter, key: keyOf(filter) }))
   const found: ChainLog[] = []
-  for (let at = from; at <= to; at += maxSingles) {
-    const headers = await readLinkedHeaders(rpc, at, Math.min(to, at + maxSingles - 1))
-    found.push(...(await Promise.all(headers.map((header) => readBlock(rpc, keyed, header)))).flat())
+  for (let at = from; at <= to; at += maxBlocksAtOnce) {
+    const headers = await readLinkedHeaders(rpc, at, Math.min(to, at + maxBlocksAtOnce - 1))
+    found.push(...(await Promise.all(headers.map((header) => readLogsOfHeader(rpc, keyed, header)))).flat())
   }
   return sortLogs(found)
 }
@@ -31,7 +31,7 @@ interface KeyedFilter {
   readonly key: string
 }
 
-async function readBlock(rpc: Rpc, filters: readonly KeyedFilter[], header: Header): Promise<ChainLog[]> {
+async function readLogsOfHeader(rpc: Rpc, filters: readonly KeyedFilter[], header: Header): Promise<ChainLog[]> {
   const matching = filters.filter(({ filter }) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
   try {
     const found = await Promise.all(

@@ -65,8 +65,8 @@ export async function v4ChangeAmounts(
   )
   const bounds = { before: read[0], after: read[1] } as Bounds
   const block = await after.rpc.askAt(header, async (node) => {
-    const told = readBlock(await readGaplessLogs(node, header), place)
-    if (isWhole(told, bounds, log)) return told
+    const decoded = decodePoolLogs(await readGaplessLogs(node, header), place)
+    if (explains(decoded, bounds, log)) return decoded
     throw new NodeFault(`left out logs of the pool ${place.poolId} in block ${header.number}`)
   })
   const change = block.changes.find(({ logIndex }) => logIndex === log.logIndex)
@@ -78,7 +78,7 @@ export async function v4ChangeAmounts(
   return amountsOf(added ? liquidity : -liquidity, place.ticks, price, added ? 'up' : 'down')
 }
 
-function readBlock(logs: readonly ChainLog[], { poolManager, poolId, owner, number }: V4Place): PoolBlock {
+function decodePoolLogs(logs: readonly ChainLog[], { poolManager, poolId, owner, number }: V4Place): PoolBlock {
   const ofPool = logs.filter(({ address, topics }) => isAddressEqual(address, poolManager) && topics[1] === poolId)
   return {
     growths: ofPool.flatMap((log) => {
@@ -99,7 +99,7 @@ function readBlock(logs: readonly ChainLog[], { poolManager, poolId, owner, numb
 }
 
 /** Returns whether logs explain how a block has changed the pool's price and the position's liquidity. */
-function isWhole({ growths, changes }: PoolBlock, { before, after }: Bounds, { logIndex }: ChainLog): boolean {
+function explains({ growths, changes }: PoolBlock, { before, after }: Bounds, { logIndex }: ChainLog): boolean {
   const { sqrtPriceX96 } = growths.findLast(({ price }) => price !== null)?.price ?? before
   const added = changes.reduce((sum, { liquidity }) => sum + liquidity, 0n)
   return (

@@ -85,7 +85,7 @@ export function v4Positions({ address: manager, prefix, poolManager }: V4Manager
     contracts: [manager, poolManager],
     topics: [nftTransferTopic, modifyTopic],
     has: nfts.has,
-    readLog(log) {
+    decodeLog(log) {
       const isOfManager = getAddress(log.address) === manager
       if (log.topics[0] === nftTransferTopic && isOfManager) return nfts.readMove(log)
       const change = isOfManager ? null : readModification(log, manager)
