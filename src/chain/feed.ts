@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
 import { BaseError } from 'viem'
 import type { Address } from '../domain/address.ts'
+import type { AppliedVault, ReadAppliedVaults } from '../domain/identity/applied-vault.ts'
 import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
 import { isSpot } from './price-config.ts'
 import { Undecodable } from './errors.ts'
-import { type ChainPosition, decodePosition, encodePosition } from './progress/chain-position.ts'
-import { readFacts } from './progress/read-facts.ts'
+import { type ChainPosition, decodePosition, encodePosition } from './chain-position.ts'
+import { readAllVaults } from './vault-groups/read-all-vaults.ts'
 import { type ChainOptions, connectChain } from './setup.ts'
 
 /** A chain as a source of a feed. */
@@ -20,24 +21,10 @@ export interface ChainFeed {
   readonly facts: AsyncIterable<readonly FactInput[]>
   positionAfter(line: { readonly number: number }): ChainPosition
   readonly hasOwnTime: true
-  /** Sets the function that reads each vault's progress in the database, so that applied facts are not read again. */
-  useProgress(read: ReadProgress): void
+  /** Sets the function that reads which facts of vaults are applied in the database: they are not read from the chain again. */
+  useAppliedVaults(read: ReadAppliedVaults): void
   /** Registers a listener that is called each time the newest final block has been read. */
   onEnd(listener: (end: ChainEnd) => Promise<void>): void
-}
-
-/** Reads the progress of vaults in a database; vaults without facts are left out. */
-export type ReadProgress = (addresses: readonly string[]) => Promise<readonly AppliedVault[]>
-
-/** A vault's progress in a database. */
-export interface AppliedVault {
-  readonly address: string
-  /** Time of its newest fact, in Unix seconds. */
-  readonly ts: number
-  /** Whether the vault has a mark in that second, which is the last fact of a second. */
-  readonly isMarked: boolean
-  /** The vault's applied events of that second, where the second has no mark. */
-  readonly events: readonly { readonly txHash: string; readonly logIndex: number }[]
 }
 
 /** The newest block that was read, when there is no further final block. */
@@ -58,7 +45,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
     listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []
-  let readProgress: ReadProgress = () => Promise.resolve([])
+  let readApplied: ReadAppliedVaults = () => Promise.resolve([])
 
   async function* facts(): AsyncGenerator<readonly FactInput[]> {
     let line = position?.line ?? 0
@@ -66,7 +53,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     const { onSetAside = () => undefined, refused = new Map<Address, string>() } = options
     onSetAside([])
     const connection = await connectChain(options, start !== null)
-    const applied = start === null || start.skipsApplied ? await readProgress(addressesOf(options.config)) : []
+    const applied = start === null || start.skipsApplied ? await readApplied(addressesOf(options.config)) : []
     if (applied.length > 0) {
       const vaults = applied.map(({ address }) => address)
       options.report('info', 'The database has facts of vaults already: older ones of the chain are skipped', {
@@ -75,7 +62,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     }
     const isApplied = appliedIn(applied)
     const isAppliedEvent = appliedEventsIn(applied)
-    for await (const batch of readFacts({ ...connection, onEnd, isApplied, onSetAside, refused }, start)) {
+    for await (const batch of readAllVaults({ ...connection, onEnd, isApplied, onSetAside, refused }, start)) {
       const left = batch.facts.filter((fact) => !isAppliedEvent(fact))
       const all = line === 0 ? [...catalogue(options.config), ...left] : left
       if (all.length === 0) continue
@@ -98,7 +85,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
       return (seconds[0] as (typeof seconds)[number]).position
     },
     hasOwnTime: true,
-    useProgress: (read) => void (readProgress = read),
+    useAppliedVaults: (read) => void (readApplied = read),
     onEnd: (given) => void (listener = given),
   }
 }

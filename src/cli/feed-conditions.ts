@@ -1,5 +1,5 @@
 import { ChainDiverged } from '../chain/errors.ts'
-import type { SetAsideVault } from '../chain/progress/set-aside.ts'
+import type { SetAsideVault } from '../chain/vault-groups/set-aside.ts'
 import { DatabaseRefused } from '../database/errors.ts'
 import { BadFact } from '../feed/errors.ts'
 import type { PathWatcher } from '../feed/reading/growing-file.ts'

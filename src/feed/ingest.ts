@@ -10,7 +10,7 @@ import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
 import { CommitsLost, knownPosition } from './position/expected-state.ts'
-import { readProgress } from './position/read-progress.ts'
+import { readVerifiedVaults } from './position/verified-vaults.ts'
 import { checkHourly, requireApplied } from './position/verified-position.ts'
 import { createReadUntilRecorder } from './read-until.ts'
 import type { Rejects } from './rejects.ts'
@@ -64,7 +64,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
     for (let next: Run | null = run; next !== null; next = await ingestSource(options, run)) {
       run = next
       run.source.onEnd?.(async (end) => recorder?.atEnd(end))
-      run.source.useProgress?.((addresses) => readProgress(options, run, addresses))
+      run.source.useAppliedVaults?.((addresses) => readVerifiedVaults(options, run, addresses))
     }
     return run.summary
   } finally {

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decodePosition, encodePosition } from '../../src/chain/progress/chain-position.ts'
+import { decodePosition, encodePosition } from '../../src/chain/chain-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn } from '../support/gateway.ts'

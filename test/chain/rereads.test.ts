@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest'
 import { Contradiction } from '../../src/chain/errors.ts'
-import { readStage } from '../../src/chain/progress/stage.ts'
+import { readVaultGroup } from '../../src/chain/vault-groups/read-vault-group.ts'
 import type { Header } from '../../src/chain/rpc/block.ts'
 import { NewestBlocks } from '../../src/chain/rpc/newest/newest-blocks.ts'
 import type { SecondFacts } from '../../src/chain/facts/second-facts.ts'
-import type { ReaderOptions, readSeconds } from '../../src/chain/reader.ts'
+import type { ReaderOptions, readSeconds } from '../../src/chain/read-seconds.ts'
 
 const vault = { address: `0x${'1'.repeat(40)}` as const, strategy: 'one', firstBlock: 1 }
 const { signal } = new AbortController()
@@ -14,7 +14,7 @@ const options = { config: { vaults: [vault] }, report: () => undefined, signal, 
 async function faultsOf(read: typeof readSeconds): Promise<unknown[]> {
   const faults: unknown[] = []
   const onFault = (...fault: unknown[]): void => void faults.push(fault)
-  const seconds = readStage(options, { vaults: [vault], from: { number: 1, hash: '0x' } }, onFault, read)
+  const seconds = readVaultGroup(options, { vaults: [vault], from: { number: 1, hash: '0x' } }, onFault, read)
   for await (const second of seconds) expect(second).toBeUndefined()
   return faults
 }

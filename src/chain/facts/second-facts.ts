@@ -7,7 +7,7 @@ import type { Header } from '../rpc/block.ts'
 import type { BlockPlan } from './block-plan.ts'
 import { BlockFacts } from './block-facts.ts'
 import type { BlockFactsOptions } from './block-values.ts'
-import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
+import { type VaultFault, VaultFaults } from '../vault-groups/set-aside.ts'
 
 /** A second with facts: its blocks with facts, and its last block. */
 export interface SecondBlocks {

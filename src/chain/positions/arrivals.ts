@@ -1,5 +1,5 @@
 import type { ChainLog, Header } from '../rpc/block.ts'
-import { aboutVault } from '../progress/set-aside.ts'
+import { aboutVault } from '../vault-groups/set-aside.ts'
 import { type Arrival, arrivalsIn, type FirstArrival, type Holdings } from './holdings.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { readPositionStates } from './position-history.ts'

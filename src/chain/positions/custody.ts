@@ -1,6 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import type { VaultConfig } from '../config.ts'
-import { aboutVault } from '../progress/set-aside.ts'
+import { aboutVault } from '../vault-groups/set-aside.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import { type ChainLog, compareLogs, type Header } from '../rpc/block.ts'
 import { readLogRange } from '../rpc/log-ranges.ts'

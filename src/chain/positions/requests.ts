@@ -1,6 +1,6 @@
 import { getAddress } from 'viem'
 import type { VaultConfig } from '../config.ts'
-import { aboutVault } from '../progress/set-aside.ts'
+import { aboutVault } from '../vault-groups/set-aside.ts'
 import { groupBy, inChunks } from '../rpc/arrays.ts'
 import type { Header } from '../rpc/block.ts'
 import { readLogRange } from '../rpc/log-ranges.ts'

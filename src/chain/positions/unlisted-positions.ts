@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { Contradiction } from '../errors.ts'
-import { aboutVault } from '../progress/set-aside.ts'
+import { aboutVault } from '../vault-groups/set-aside.ts'
 import { forEachYielding, groupBy } from '../rpc/arrays.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { readLogRange } from '../rpc/log-ranges.ts'

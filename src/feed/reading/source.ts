@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { FeedPosition, LockedPosition } from '../../database/write/feed.ts'
-import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
+import type { ReadAppliedVaults } from '../../domain/identity/applied-vault.ts'
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
 import type { HandledPrefix } from '../position/handled-lines.ts'
@@ -88,10 +88,10 @@ interface ProducerMembers {
    */
   readonly hasOwnTime?: boolean
   /**
-   * Gives the source a function that reads how far vaults are in the database, called before it is read: facts that are
+   * Gives the source a function that reads how far the facts of vaults are applied in the database, called before it is read: facts that are
    * applied need not be made again.
    */
-  useProgress?(read: (addresses: readonly string[]) => Promise<readonly VaultProgress[]>): void
+  useAppliedVaults?(read: ReadAppliedVaults): void
 }
 
 /** Reads a source as lines: splits its bytes, or numbers its facts. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { encodePosition } from '../../../src/chain/progress/chain-position.ts'
+import { encodePosition } from '../../../src/chain/chain-position.ts'
 import { ClockBehind } from '../../../src/feed/errors.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { apply, deposit, mark, midnight, opened, strategy, vaultA } from '../../support/world.ts'

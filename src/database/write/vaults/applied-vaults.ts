@@ -1,33 +1,17 @@
+import type { AppliedEvent, AppliedVault } from '../../../domain/identity/applied-vault.ts'
 import type { Statement, Transaction } from '../../database.ts'
 import { hexOf } from '../../read/expressions.ts'
 
-/** How far the facts of a vault have been applied. */
-export interface VaultProgress {
-  readonly address: string
-  /** Time of its newest fact, in Unix seconds. */
-  readonly ts: number
-  /** Whether a mark of that second has been applied. */
-  readonly isMarked: boolean
-  /** The ledger's rows of that second, where no mark of it has been applied. */
-  readonly events: readonly AppliedEvent[]
-}
-
-/** Identity of a row of a vault's ledger. */
-export interface AppliedEvent {
-  readonly txHash: string
-  readonly logIndex: number
-}
-
-/** Progress of vaults at one moment. */
-export interface ProgressOfVaults {
-  readonly vaults: readonly VaultProgress[]
+/** How far the facts of vaults are applied, at one moment. */
+export interface AppliedVaults {
+  readonly vaults: readonly AppliedVault[]
   /** The newest commit at that moment; null before the first. */
   readonly version: string | null
 }
 
 /** One statement, so that rows and version are of one snapshot. The left join keeps the version where there are no vaults. */
-const progressAmong: Statement = {
-  name: 'vault_progress',
+const appliedAmong: Statement = {
+  name: 'applied_vaults',
   text: `select head.version, vault.address, vault.updated_at::float8 as ts, point.mark_digest is not null as "isMarked",
       rows.events
     from (select (select version from data_head) as version) as head
@@ -39,7 +23,7 @@ const progressAmong: Statement = {
       ) as rows on true`,
 }
 
-interface ProgressRow {
+interface AppliedVaultRow {
   readonly version: string | null
   /** Null where none of the vaults has facts. */
   readonly address: string | null
@@ -48,12 +32,12 @@ interface ProgressRow {
   readonly events: readonly AppliedEvent[] | null
 }
 
-/** Reads how far vaults have been applied; those without facts are left out. */
-export async function readVaultProgress(
+/** Reads how far the facts of vaults are applied; vaults without facts are left out. */
+export async function readAppliedVaults(
   transaction: Transaction,
   addresses: readonly string[],
-): Promise<ProgressOfVaults> {
-  const rows = await transaction.query<ProgressRow>(progressAmong, [[...addresses]])
+): Promise<AppliedVaults> {
+  const rows = await transaction.query<AppliedVaultRow>(appliedAmong, [[...addresses]])
   const vaults = rows.flatMap(({ address, ts, isMarked, events }) =>
     address === null ? [] : [{ address, ts, isMarked, events: events ?? [] }],
   )

@@ -3,21 +3,21 @@ import type { Address } from '../../domain/address.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
 import { ChainUnreadable, FactRefused, NoVaultLeft } from '../errors.ts'
-import type { ReaderOptions, ResumePoint } from '../reader.ts'
+import type { ReaderOptions, ResumePoint } from '../read-seconds.ts'
 import type { Header } from '../rpc/block.ts'
 import { breakExplainer, finalBlock } from '../rpc/finality.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import type { ChainProgress } from './chain-position.ts'
+import type { ChainCursor } from '../chain-position.ts'
 import type { LateVault, SetAsideVault } from './set-aside.ts'
-import { readStage } from './stage.ts'
+import { readVaultGroup } from './read-vault-group.ts'
 
-/** The facts of one second, and the progress of reading: a restart reads the facts from that second on again. */
-export interface ResumableFacts extends Pick<ChainProgress, 'block' | 'late'> {
+/** The facts of one second, and the cursor: a restart reads the facts from that second on again. */
+export interface ResumableFacts extends Pick<ChainCursor, 'block' | 'late'> {
   readonly facts: readonly FactInput[]
 }
 
-/** Options of {@link readFacts}. */
-export interface FactsOptions extends ReaderOptions {
+/** Options of {@link readAllVaults}. */
+export interface AllVaultsOptions extends ReaderOptions {
   /** Called with all vaults that are set aside, whenever one is added. */
   readonly onSetAside: (vaults: readonly SetAsideVault[]) => void
   /** Vaults that are not read because the feed has refused one of their facts, with the reasons. */
@@ -27,32 +27,35 @@ export interface FactsOptions extends ReaderOptions {
 /**
  * Reads vaults as facts, second by second. Vaults that lag behind the others are read first, until they have caught up.
  * A vault that cannot be read further is set aside, and the others continue.
- * @param start progress to resume from; null for the start of the chain's history
+ * @param start cursor to resume from; null for the start of the chain's history
  * @throws {ChainError} when a retry cannot help, or no vault is left and the chain is not followed
  */
-export async function* readFacts(
-  options: FactsOptions,
-  start: Pick<ChainProgress, 'block' | 'late'> | null,
+export async function* readAllVaults(
+  options: AllVaultsOptions,
+  start: Pick<ChainCursor, 'block' | 'late'> | null,
 ): AsyncGenerator<ResumableFacts, void> {
   const aside = new AsideVaults(options)
   for (const [address, reason] of options.refused) {
-    aside.add({ address, ...(await placeOf(options, address, start)) }, new FactRefused(address, reason))
+    aside.add({ address, ...(await resumePointOf(options, address, start)) }, new FactRefused(address, reason))
   }
-  const from = start !== null && start.late.length > 0 ? yield* catchUp(options, start, aside) : (start?.block ?? null)
+  const from =
+    start !== null && start.late.length > 0 ? yield* readLateVaults(options, start, aside) : (start?.block ?? null)
   const vaults = options.config.vaults.filter(({ address }) => !aside.has(address))
-  for await (const { start: block, facts } of readStage(options, { vaults, from }, (...fault) => aside.add(...fault))) {
+  for await (const { start: block, facts } of readVaultGroup(options, { vaults, from }, (...fault) =>
+    aside.add(...fault),
+  )) {
     yield { block, facts, late: aside.late }
   }
   if (aside.late.length < options.config.vaults.length) return
   if (options.once) throw aside.error()
-  await standStill(options)
+  await pollWithoutVaults(options)
 }
 
 /** Returns the block to resume from for a vault that is set aside at the start. */
-async function placeOf(
-  { config, rpc }: FactsOptions,
+async function resumePointOf(
+  { config, rpc }: AllVaultsOptions,
   vault: Address,
-  start: Pick<ChainProgress, 'block' | 'late'> | null,
+  start: Pick<ChainCursor, 'block' | 'late'> | null,
 ): Promise<ResumePoint> {
   const known = start?.late.find(({ address }) => address === vault) ?? start?.block
   const first = Math.min(...config.vaults.map(({ firstBlock }) => firstBlock))
@@ -61,7 +64,7 @@ async function placeOf(
 }
 
 /** Continues to poll a chain of which no vault can be read, until the operator corrects the file and restarts. */
-async function standStill({ rpc, config, signal, onEnd, report }: FactsOptions): Promise<void> {
+async function pollWithoutVaults({ rpc, config, signal, onEnd, report }: AllVaultsOptions): Promise<void> {
   report('error', 'None of the vaults can be read: mend the file and start again', {})
   for (;;) {
     await onEnd?.(await finalBlock(rpc, config.finality))
@@ -73,9 +76,9 @@ async function standStill({ rpc, config, signal, onEnd, report }: FactsOptions):
  * Reads the vaults that lag behind, up to the second of the block that the others have reached.
  * @returns the first block of that second
  */
-async function* catchUp(
-  options: FactsOptions,
-  { block, late }: Pick<ChainProgress, 'block' | 'late'>,
+async function* readLateVaults(
+  options: AllVaultsOptions,
+  { block, late }: Pick<ChainCursor, 'block' | 'late'>,
   aside: AsideVaults,
 ): AsyncGenerator<ResumableFacts, Header> {
   const end = await firstOfSecond(options.rpc, block)
@@ -88,7 +91,7 @@ async function* catchUp(
   const remaining = new Map(behind.map((vault) => [vault.address, vault]))
   // Impatient, so that the other vaults do not wait for nodes that lack old blocks.
   const bounded = { ...options, rpc: options.impatientRpc, once: true, onEnd: undefined, until: end.number }
-  const seconds = readStage(bounded, { vaults, from: first }, (vault, fault) => {
+  const seconds = readVaultGroup(bounded, { vaults, from: first }, (vault, fault) => {
     remaining.delete(vault.address)
     aside.add(vault, fault)
   })
@@ -104,7 +107,7 @@ async function* catchUp(
   return end
 }
 
-/** Returns a vault's progress after a second was read; unchanged where the vault is ahead of that second. */
+/** Returns where a vault resumes after a second was read; unchanged where the vault is ahead of that second. */
 function laterOf(vault: LateVault, { number, hash }: Header): LateVault {
   return vault.number < number ? { ...vault, number, hash } : vault
 }
@@ -113,7 +116,7 @@ function laterOf(vault: LateVault, { number, hash }: Header): LateVault {
 class AsideVaults {
   readonly #vaults = new Map<string, { readonly late: LateVault; readonly error: Error }>()
 
-  constructor(readonly options: FactsOptions) {}
+  constructor(readonly options: AllVaultsOptions) {}
 
   get late(): LateVault[] {
     return [...this.#vaults.values()].map(({ late }) => late)

@@ -3,7 +3,7 @@ import { BaseError } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
 import type { SecondFacts } from '../facts/second-facts.ts'
-import { type ReaderOptions, readSeconds, type ResumePoint } from '../reader.ts'
+import { type ReaderOptions, readSeconds, type ResumePoint } from '../read-seconds.ts'
 import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import type { LateVault, VaultFault } from './set-aside.ts'
@@ -15,7 +15,7 @@ const rereadSeconds = 1
 const rereadsInRanges = 3
 
 /** Vaults that are read together, and the block to resume from. */
-export interface Stage {
+export interface VaultGroup {
   readonly vaults: readonly VaultConfig[]
   readonly from: ResumePoint | null
 }
@@ -23,7 +23,7 @@ export interface Stage {
 /** Called for a vault with a fault, with the block from which it is not read any more. */
 export type OnFault = (vault: LateVault, fault: VaultFault) => void
 
-interface StageProgress {
+interface GroupState {
   from: ResumePoint | null
   /** The last second that was yielded, and the first of its blocks. */
   lastTs: number
@@ -40,23 +40,23 @@ interface StageProgress {
  * on. The same chain yields the same facts, wherever reading resumes.
  * @throws {ChainError} when a retry cannot help
  */
-export async function* readStage(
+export async function* readVaultGroup(
   options: ReaderOptions,
-  { vaults, from }: Stage,
+  { vaults, from }: VaultGroup,
   onFault: OnFault,
   read = readSeconds,
 ): AsyncGenerator<Omit<SecondFacts, 'faults'>, void> {
-  const progress: StageProgress = { from, lastTs: -1, lastBlock: -1, readTo: -1, rereads: 0, vaults }
-  while (progress.vaults.length > 0) {
+  const state: GroupState = { from, lastTs: -1, lastBlock: -1, readTo: -1, rereads: 0, vaults }
+  while (state.vaults.length > 0) {
     try {
-      const isAtEnd = yield* readOn(options, progress, onFault, read)
+      const isAtEnd = yield* readUntilFault(options, state, onFault, read)
       if (isAtEnd) return
     } catch (error) {
       // An error of viem's decoder: one node may have garbled a log of a venue.
       const isUndecodable = error instanceof BaseError
       if (!isUndecodable && !(error instanceof Contradiction) && !isOfVault(error)) throw error
-      if (++progress.rereads > (error instanceof Contradiction ? maxRereads : emptyConfirmations - 1)) {
-        await leaveOutFailing(options, progress, error, onFault)
+      if (++state.rereads > (error instanceof Contradiction ? maxRereads : emptyConfirmations - 1)) {
+        await leaveOutFailing(options, state, error, onFault)
         continue
       }
       options.report('warn', 'The chain is read again', { reason: isUndecodable ? error.shortMessage : error.message })
@@ -71,28 +71,28 @@ export async function* readStage(
  * Yields the seconds that were not yielded yet, up to the first one with a fault.
  * @returns whether the end of the chain was reached
  */
-async function* readOn(
+async function* readUntilFault(
   options: ReaderOptions,
-  progress: StageProgress,
+  state: GroupState,
   onFault: OnFault,
   read: typeof readSeconds,
 ): AsyncGenerator<Omit<SecondFacts, 'faults'>, boolean> {
-  const config = { ...options.config, vaults: [...progress.vaults] }
-  const distrustsRanges = progress.rereads >= rereadsInRanges
-  const blamesContract = progress.rereads >= emptyConfirmations - 1
+  const config = { ...options.config, vaults: [...state.vaults] }
+  const distrustsRanges = state.rereads >= rereadsInRanges
+  const blamesContract = state.rereads >= emptyConfirmations - 1
   const onRead = (block: number): void => {
-    if (block > progress.readTo) Object.assign(progress, { readTo: block, rereads: 0 })
+    if (block > state.readTo) Object.assign(state, { readTo: block, rereads: 0 })
   }
   for await (const { start, facts, faults } of read(
     { ...options, config, onRead, distrustsRanges, blamesContract },
-    progress.from,
+    state.from,
   )) {
     // A second is repeated after a fault, possibly from a later one of its blocks on.
-    if (start.number > progress.lastBlock) requireTimeOrder({ number: progress.lastBlock, ts: progress.lastTs }, start)
-    if (start.ts <= progress.lastTs) continue
+    if (start.number > state.lastBlock) requireTimeOrder({ number: state.lastBlock, ts: state.lastTs }, start)
+    if (start.ts <= state.lastTs) continue
     leaveOut(faults, start, onFault)
-    const vaults = progress.vaults.filter(({ address }) => !faults.has(address))
-    Object.assign(progress, { from: start, lastTs: start.ts, lastBlock: start.number, rereads: 0, vaults })
+    const vaults = state.vaults.filter(({ address }) => !faults.has(address))
+    Object.assign(state, { from: start, lastTs: start.ts, lastBlock: start.number, rereads: 0, vaults })
     yield { start, facts }
     if (faults.size > 0) return false
   }
@@ -113,7 +113,7 @@ function isOfVault(error: unknown): error is ContractMismatch | SeveralMismatche
  */
 async function leaveOutFailing(
   { rpc }: ReaderOptions,
-  progress: StageProgress,
+  state: GroupState,
   error: Contradiction | ContractMismatch | SeveralMismatches | BaseError,
   onFault: OnFault,
 ): Promise<void> {
@@ -121,14 +121,14 @@ async function leaveOutFailing(
   const errors = error instanceof SeveralMismatches ? error.mismatches : [error]
   const failing = errors.map((one): { vault: VaultConfig; fault: VaultFault } => {
     const fault = one instanceof ContractMismatch ? one : new LogsIncomplete(one.message)
-    const vault = progress.vaults.find(({ address }) => address === one.vault)
+    const vault = state.vaults.find(({ address }) => address === one.vault)
     if (vault === undefined) throw fault
     return { vault, fault }
   })
-  const first = Math.min(...progress.vaults.map(({ firstBlock }) => firstBlock))
-  const { number, hash } = progress.from ?? (await rpc.ask((node) => node.block(first)))
-  const vaults = progress.vaults.filter((one) => failing.every(({ vault }) => vault !== one))
-  Object.assign(progress, { rereads: 0, vaults })
+  const first = Math.min(...state.vaults.map(({ firstBlock }) => firstBlock))
+  const { number, hash } = state.from ?? (await rpc.ask((node) => node.block(first)))
+  const vaults = state.vaults.filter((one) => failing.every(({ vault }) => vault !== one))
+  Object.assign(state, { rereads: 0, vaults })
   for (const { vault, fault } of failing) onFault({ address: vault.address, number, hash }, fault)
 }
 

@@ -1,6 +1,6 @@
 import { type Hex, isAddress, isHex } from 'viem'
-import type { ResumePoint } from '../reader.ts'
-import type { LateVault } from './set-aside.ts'
+import type { ResumePoint } from './read-seconds.ts'
+import type { LateVault } from './vault-groups/set-aside.ts'
 
 /**
  * Position in a chain: the first block of the last second with facts, and the number of lines of all earlier seconds.
@@ -10,12 +10,12 @@ export interface ChainPosition {
   readonly line: number
   /** Number of the block. */
   readonly byte: number
-  /** Hash of the block, and the other fields of {@link ChainProgress}. */
+  /** Hash of the block, and the other fields of {@link ChainCursor}. */
   readonly fingerprint: string
 }
 
-/** Progress of reading a chain. */
-export interface ChainProgress {
+/** Cursor in a chain: where a restart resumes. It is stored as a {@link ChainPosition}. */
+export interface ChainCursor {
   readonly block: ResumePoint
   /** The vaults that lag behind that block. */
   readonly late: readonly LateVault[]
@@ -27,15 +27,15 @@ const skipping = 'skips-applied'
 /** Increased when the program derives different facts than earlier versions. */
 const version = 'v5'
 
-/** Encodes the progress of reading a chain. */
-export function encodePosition(line: number, { block, late, skipsApplied }: ChainProgress): ChainPosition {
+/** Encodes a cursor. */
+export function encodePosition(line: number, { block, late, skipsApplied }: ChainCursor): ChainPosition {
   const entries = late.map(({ address, number, hash }) => `${address}@${number}@${hash}`)
   const fingerprint = [block.hash, version, ...(skipsApplied ? [skipping] : []), ...entries].join(' ')
   return { line, byte: block.number, fingerprint }
 }
 
-/** Decodes a stored position. */
-export function decodePosition({ byte, fingerprint }: ChainPosition): ChainProgress {
+/** Decodes the cursor of a stored position. */
+export function decodePosition({ byte, fingerprint }: ChainPosition): ChainCursor {
   const [hash = '', ...rest] = fingerprint.split(' ')
   const late = rest.flatMap((entry): LateVault[] => {
     const [address = '', number = '', blockHash = ''] = entry.split('@')
