@@ -1,5 +1,5 @@
 import type { KindCounts, Summary } from '../feed/run.ts'
-import type { Progress } from '../feed/reading/decompress.ts'
+import type { ByteCounts } from '../feed/reading/decompress.ts'
 
 /** Progress of a run at one moment. */
 export interface ProgressSample {
@@ -17,7 +17,7 @@ export interface ProgressSample {
 export function progressSample(
   { applied, skipped }: Summary,
   endByte: number,
-  { bytesRead, bytesDecompressed }: Progress,
+  { bytesRead, bytesDecompressed }: ByteCounts,
   milliseconds: number,
 ): ProgressSample {
   const bytesDone = bytesDecompressed === 0 ? 0 : Math.round((bytesRead * endByte) / bytesDecompressed)

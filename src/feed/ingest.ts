@@ -24,7 +24,7 @@ export interface IngestOptions {
   /** Receives rejected lines; without it the first one ends the run. */
   readonly rejects?: Rejects
   /** Called after each batch, also one that ends with a bad line, with its end in bytes of the decompressed feed. */
-  readonly onProgress?: (summary: Summary, endByte: number) => void
+  readonly onBatch?: (summary: Summary, endByte: number) => void
   /** Observes outages of the database, after which the run continues; without it an outage ends the run. */
   readonly outageObserver?: OutageObserver
   /**
@@ -147,19 +147,15 @@ async function applySegment(
   }
 }
 
-/** Adds a checkpoint when lines are applied, and reports the progress, also where a bad line ends the run: then without one. */
-async function withCheckpoint<Result>(
-  { onProgress }: IngestOptions,
-  run: Run,
-  apply: Promise<Result>,
-): Promise<Result> {
+/** Adds a checkpoint when lines are applied, and reports the batch, also where a bad line ends the run: then without one. */
+async function withCheckpoint<Result>({ onBatch }: IngestOptions, run: Run, apply: Promise<Result>): Promise<Result> {
   const { summary, checkpoints } = run
   try {
     const result = await apply
     checkpoints.add(run.expected.lastPosition, { line: run.lastLine, summary })
     return result
   } finally {
-    onProgress?.(summary, run.lastByte)
+    onBatch?.(summary, run.lastByte)
   }
 }
 

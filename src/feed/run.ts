@@ -6,7 +6,7 @@ import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
-/** Progress of a run with an open source. */
+/** State of a run with an open source. */
 export interface Run {
   readonly source: Source
   readonly summary: Summary
@@ -23,13 +23,13 @@ export interface Run {
   readonly newestRead: Map<string, number>
 }
 
-/** Returns the progress of a run that has read nothing yet. */
+/** Returns the state of a run that has read nothing yet. */
 export function newRun(source: Source): Run {
   const checkpoints = new Checkpoints()
   return { ...beginningOf(source), summary: emptySummary(), checkpoints, countedUpTo: 0, isFirstFile: true }
 }
 
-/** Returns the progress of a run at the beginning of a source. */
+/** Returns the state of a run at the beginning of a source. */
 export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints' | 'countedUpTo' | 'isFirstFile'> {
   const { startsAfter, start } = source
   return {
@@ -108,7 +108,7 @@ export interface Summary {
   readonly rejected: KindCounts
 }
 
-/** Progress of a run at a committed position. */
+/** Counts of a run at a committed position. */
 export interface Checkpoint {
   /** Number of the last processed line. */
   readonly line: number

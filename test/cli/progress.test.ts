@@ -84,15 +84,15 @@ describe('the progress of a feed', () => {
     async (name) => {
       for (const fate of ['applied', 'skipped'] as const) {
         const source = await fileSource(path.join(folder, name))
-        const total = source.progress.bytesTotal ?? 0
+        const total = source.byteCounts.bytesTotal ?? 0
         const percentages: number[] = []
-        const onProgress: NonNullable<Parameters<typeof ingest>[0]['onProgress']> = (summary, endByte) => {
-          const { facts: done, bytesDone } = progressSample(summary, endByte, source.progress, 0)
+        const onBatch: NonNullable<Parameters<typeof ingest>[0]['onBatch']> = (summary, endByte) => {
+          const { facts: done, bytesDone } = progressSample(summary, endByte, source.byteCounts, 0)
           percentages.push(done)
           // All lines have similar lengths and compression ratios.
           expect(Math.abs(bytesDone / total - done / facts)).toBeLessThan(0.02)
         }
-        const summary = await ingest({ database, source, onProgress })
+        const summary = await ingest({ database, source, onBatch })
         expect(summary[fate]).toEqual({ strategy: facts })
         expect(percentages.length).toBeGreaterThan(2)
         expect(percentages.at(-1)).toBe(facts)

@@ -75,7 +75,7 @@ function eventually(check: () => Promise<void> | void): Promise<void> {
 
 const becomes = (expected: string): Promise<void> => eventually(async () => expect(await valueUsd()).toBe(expected))
 const isReadTo = ({ source }: Following, bytes: number): Promise<void> =>
-  eventually(() => expect(source.progress.bytesRead).toBe(bytes))
+  eventually(() => expect(source.byteCounts.bytesRead).toBe(bytes))
 
 describe('a feed that is followed', () => {
   test('is applied from its beginning, and continued as lines are appended', async () => {
@@ -182,7 +182,7 @@ describe('a feed that is followed again', () => {
     const next = await follow()
     await becomes('101')
     expect(next.source.start).toMatchObject({ line: start.length, byte: feedText(start).length })
-    expect(next.source.progress.bytesRead).toBe(lineOf(first).length)
+    expect(next.source.byteCounts.bytesRead).toBe(lineOf(first).length)
     expect((await next.stop()).skipped).toEqual({})
   })
 

@@ -72,8 +72,8 @@ test('the memory of a run does not grow with the feed', async () => {
     for (let at = 0; at < 60; at++) yield Buffer.from(`${JSON.stringify(strategy(`s${at}`))}\n${blank}`)
   }
   const held: number[] = []
-  const onProgress = (): void => void held.push(bufferBytes())
-  await ingest({ database: empty, source: inputSource(Readable.from(pieces())), onProgress })
+  const onBatch = (): void => void held.push(bufferBytes())
+  await ingest({ database: empty, source: inputSource(Readable.from(pieces())), onBatch })
   expect(held).toHaveLength(60)
   expect(Math.max(...held) - (held[5] ?? 0)).toBeLessThan(30_000_000)
 })
@@ -305,8 +305,8 @@ test('a file that is truncated while it is read is an error, not the end', async
   const description = 'x'.repeat(10_000)
   const facts = Array.from({ length: 600 }, (_, at) => ({ ...strategy(`s-${at}`), description }) as FactInput)
   await writeFile(file, feedText(facts))
-  const onProgress = (): void => truncateSync(file, 100)
-  const running = ingest({ database: await emptyDatabase(), source: await fileSource(file), onProgress })
+  const onBatch = (): void => truncateSync(file, 100)
+  const running = ingest({ database: await emptyDatabase(), source: await fileSource(file), onBatch })
   await expect(running).rejects.toThrow(/feed\.ndjson was truncated while it was read/)
   await rm(folder, { recursive: true })
 })
@@ -398,13 +398,13 @@ describe('a JSON number is read through its own text', () => {
 test('a run that is stopped ends at a committed batch, and the next one applies the rest', async () => {
   await emptyDatabase()
   const stopping = new AbortController()
-  const onProgress = ({ applied }: Summary): void => {
+  const onBatch = ({ applied }: Summary): void => {
     if (total(applied) > 300) stopping.abort()
   }
   const first = await ingest({
     database,
     source: inPieces(Buffer.from(text), [20_000]),
-    onProgress,
+    onBatch,
     signal: stopping.signal,
   })
   expect(total(first.applied)).toBeGreaterThan(300)

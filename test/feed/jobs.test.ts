@@ -154,7 +154,7 @@ test('lines of a round that one writer applies are in batches of the usual size 
       writers: [unused, unused],
       source: feedOf([strategy('one'), opened(vaultA, 'one'), ...marks], 1_000),
     },
-    onProgress: (_summary, bytes) => void handled.push(bytes),
+    onBatch: (_summary, bytes) => void handled.push(bytes),
   })
   expect(summary.applied).toEqual({ strategy: 1, vault: 1, mark: 200 })
   const batches = handled.slice(1).map((bytes, at) => bytes - (handled[at] ?? 0))

@@ -90,7 +90,7 @@ async function fallBackAmongHandled(
     database,
     source: await cutAt(feed, bytes, await readFeedPosition(real.prisma, feed)),
     rejects,
-    onProgress: () => void (++batches === batchesBefore && beforeNext(fallBack)),
+    onBatch: () => void (++batches === batchesBefore && beforeNext(fallBack)),
     onReopen: (stored) => void reopened.push(stored?.line),
   })
   expect(await real.prisma.vault.count()).toBe(2)
@@ -159,7 +159,7 @@ test('the end of a source is recorded, though its last lines before the position
     source,
     rejects,
     nowSeconds: () => midnight + 1_000,
-    onProgress: () => void (ended = atEnd({ lookedAtMilliseconds: performance.now() })),
+    onBatch: () => void (ended = atEnd({ lookedAtMilliseconds: performance.now() })),
   })
   await ended
   expect(await database.prisma.vault.count()).toBe(2)

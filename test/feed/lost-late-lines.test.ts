@@ -60,7 +60,7 @@ test.each([
     source: await followedSource(feed, null, stopping.signal),
     signal: stopping.signal,
     rejects: rejectsFile(`${feed}.rejects`),
-    onProgress: () => void batches++,
+    onBatch: () => void batches++,
     onReopen: (position) => void reopened.push(position?.line),
   })
   await eventually(async () => expect(await storedLine()).toBe(first.length))

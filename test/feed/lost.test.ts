@@ -160,7 +160,7 @@ test.each([
     database: losing(database, lost),
     source: await followedSource(feed, null, stopping.signal),
     signal: stopping.signal,
-    onProgress: () => void batches++,
+    onBatch: () => void batches++,
     onNextFile: () => void files++,
     onReopen: (stored) => void reopened.push(stored?.line),
   })
@@ -262,7 +262,7 @@ test('lost lines are not read from a later position of an earlier reading of the
     for (const line of lines.slice(4)) yield line
   }
   let batches = 0
-  const onProgress = (): void => {
+  const onBatch = (): void => {
     if (++batches !== 1) return
     beforeNext(async () => {
       await empty(real)
@@ -271,7 +271,7 @@ test('lost lines are not read from a later position of an earlier reading of the
     })
   }
   const reopened: unknown[] = []
-  await ingest({ database, source: { ...whole, chunks: chunks() }, onProgress, onReopen: () => void reopened.push(1) })
+  await ingest({ database, source: { ...whole, chunks: chunks() }, onBatch, onReopen: () => void reopened.push(1) })
   expect(reopened).toHaveLength(1)
   expect(await real.prisma.equityPoint.count()).toBe(4)
 })

@@ -208,7 +208,7 @@ test.each([
     await apply({
       source,
       database: slow,
-      onProgress: () => void (++batches === 1 && beforeNext(() => applyFile())),
+      onBatch: () => void (++batches === 1 && beforeNext(() => applyFile())),
     }),
   ).toEqual(wasApplied ? [0, 23, 1] : [12, 11, 1])
   expect(await points()).toBe(20)
@@ -230,7 +230,7 @@ test('no line of a file that is applied again is lost where another process begi
   const counts = await apply({
     source,
     database: slow,
-    onProgress: () => void (++batches === 1 && beforeNext(applyNext)),
+    onBatch: () => void (++batches === 1 && beforeNext(applyNext)),
     onReopen,
   })
   expect(onReopen).not.toHaveBeenCalled()

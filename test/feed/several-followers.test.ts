@@ -55,7 +55,7 @@ test('a file that is read again after late lines is continued where another gate
     database,
     source: await followedSource(feed, null, stopping.signal, watcher),
     signal: stopping.signal,
-    onProgress() {
+    onBatch() {
       // The batch of the late lines is the first after the notice of them.
       if (onLateLines.mock.calls.length === 0 || isLate) return
       isLate = true

@@ -28,7 +28,7 @@ export async function followWithHook(feed: string, facts: readonly FactInput[]) 
     database,
     source,
     signal: stopping.signal,
-    onProgress: () => void batches++,
+    onBatch: () => void batches++,
     onReopen: (stored) => void reopened.push(stored?.line),
   })
   const stop = async (): Promise<void> => {

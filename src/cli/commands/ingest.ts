@@ -49,13 +49,13 @@ export async function ingestCommand(command: IngestCommand): Promise<0 | 1> {
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   let isComplete = false
   try {
-    const onProgress = (current: Summary, endByte: number): void => {
+    const onBatch = (current: Summary, endByte: number): void => {
       summary = current
       progress.update(current, endByte)
     }
     const onReopen = (stored: FeedPosition | null): void =>
       void output.write(`The database has lost facts that were applied. ${describeResume(stored)}\n`)
-    const options = { database, source, onProgress, signal, outageObserver, nowSeconds, onReopen, writers }
+    const options = { database, source, onBatch, signal, outageObserver, nowSeconds, onReopen, writers }
     isComplete = await untilStopped(ingest({ ...options, ...(rejects && { rejects }) }), signal)
   } finally {
     progress.stop()
@@ -94,11 +94,11 @@ const newestBatches = 50
 
 /** Shows a progress bar on a terminal: percentage, applied and skipped facts, rate and remaining time. */
 function showProgress(
-  { progress }: ByteSource,
+  { byteCounts }: ByteSource,
   output: NodeJS.WriteStream,
 ): { update(summary: Summary, endByte: number): void; stop(): void } {
   if (!output.isTTY) return { update: () => undefined, stop: () => undefined }
-  const { bytesTotal } = progress
+  const { bytesTotal } = byteCounts
   const isKnown = bytesTotal !== null
   const bar = new SingleBar({
     stream: output,
@@ -111,7 +111,7 @@ function showProgress(
   bar.start(bytesTotal ?? 0, 0, { applied: 0, skipped: 0, rate: 0, left: '?' })
   return {
     update: (summary, endByte) => {
-      const now = progressSample(summary, endByte, progress, performance.now() - started)
+      const now = progressSample(summary, endByte, byteCounts, performance.now() - started)
       newest.push(now)
       if (newest.length > newestBatches) newest.shift()
       bar.update(now.bytesDone, {

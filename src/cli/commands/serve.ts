@@ -152,7 +152,7 @@ export function followFeeds(
   if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
   let onFirstBatch: () => void = () => undefined
   const firstBatch = new Promise<void>((resolve) => (onFirstBatch = resolve))
-  const running = feeds.map((each) => follow(command, { ...each, monitor, signal, onProgress: onFirstBatch }))
+  const running = feeds.map((each) => follow(command, { ...each, monitor, signal, onBatch: onFirstBatch }))
   const feedEnded = Promise.all(running).then(() => undefined)
   return { feedEnded, firstFacts: Promise.race([firstBatch, feedEnded]) }
 }
@@ -165,11 +165,11 @@ interface FollowOptions {
   readonly open: () => Promise<Source>
   readonly monitor: FeedMonitor
   readonly signal: AbortSignal
-  readonly onProgress: () => void
+  readonly onBatch: () => void
 }
 
 async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, options: FollowOptions): Promise<void> {
-  const { name, rejectsBase, open, monitor, signal, onProgress } = options
+  const { name, rejectsBase, open, monitor, signal, onBatch } = options
   const rejects = skipBad ? rejectsFile(`${rejectsBase}.rejects.ndjson`) : undefined
   try {
     const outageObserver = {
@@ -189,7 +189,7 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
       database,
       source,
       signal,
-      onProgress,
+      onBatch,
       outageObserver,
       nowSeconds,
       onNextFile: () => log.info(`${name} is another file now, which is read on`),

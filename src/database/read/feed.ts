@@ -1,7 +1,7 @@
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 
-/** Progress of a feed: how far it has been applied, and how far its source has been read. */
+/** How far a feed has been applied, and how far its source has been read. */
 export interface FeedState {
   readonly name: string
   readonly line: number
@@ -30,7 +30,7 @@ const states: Read = {
     from (select ${dataVersion}) as head left join feed on true order by name collate "C"`,
 }
 
-/** Reads the progress of all feeds with facts, ordered by name. */
+/** Reads the states of all feeds with facts, ordered by name. */
 export async function readFeedStates(database: Reader): Promise<FeedState[]> {
   const rows = await database.query<FeedRow>(states, [])
   return rows.flatMap(({ name, line, newestFactAt, readUntil, number, hash, timestamp }) => {

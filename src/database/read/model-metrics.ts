@@ -21,7 +21,7 @@ const newestFact: Statement = {
 
 const commitSeq: Statement = { name: 'commit_seq', text: 'select seq::float8 as seq from data_head' }
 
-/** Progress of a feed, for metrics. */
+/** How far a feed has been applied and read, for metrics. */
 export interface FeedRow {
   readonly name: string
   readonly lines: number
@@ -35,7 +35,7 @@ export interface FeedRow {
   readonly readUntil: number | null
 }
 
-/** Reads the progress of all feeds with facts, ordered by name. */
+/** Reads the states of all feeds with facts, ordered by name. */
 export function readFeeds(database: Pick<Database, 'query'>, signal: AbortSignal): Promise<FeedRow[]> {
   return database.query(feeds, [], signal)
 }

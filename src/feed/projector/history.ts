@@ -1,12 +1,12 @@
 import { hasSameLayout, type Layout, layoutOf } from '../../database/history/layout.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
-import type { HistoryProgress } from '../../database/write/vaults/history-progress.ts'
+import type { RecordedHistory } from '../../database/write/vaults/recorded-history.ts'
 import type { VaultFees } from '../../domain/fees.ts'
 import type { Changes } from './changes.ts'
 
 /**
- * Returns the history progress of a vault after a mark, and records the layout of the mark's positions where it is new. A
+ * Returns the recorded history of a vault after a mark, and records the layout of the mark's positions where it is new. A
  * vault without history starts it with this mark, because all later state is known.
  * @param previous positions of the vault's previous mark in the same batch: mostly their layout is the same
  */
@@ -16,7 +16,7 @@ export function recordMarkInHistory(
   positions: readonly RecordedPosition[],
   previous: readonly RecordedPosition[] | undefined,
   { layouts }: Pick<Changes, 'layouts'>,
-): HistoryProgress {
+): RecordedHistory {
   const since = history.since ?? ts
   const { changedAt, layoutDigest } = history
   if (previous !== undefined && hasSameLayout(previous, positions))

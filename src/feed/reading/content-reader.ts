@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { UnreadableFeed } from '../errors.ts'
-import { decompress, type Progress } from './decompress.ts'
+import { decompress, type ByteCounts } from './decompress.ts'
 import { readBytes } from './open-file.ts'
 
 /** Number of bytes before the current offset that each read compares, to detect changes in place. */
@@ -39,7 +39,7 @@ export async function plainReader(
   handle: FileHandle,
   name: string,
   from: number,
-  progress: Progress,
+  byteCounts: ByteCounts,
 ): Promise<ContentReader> {
   let at = from
   let last = await readTail(handle, at)
@@ -50,8 +50,8 @@ export async function plainReader(
       at += chunk.length
       isAtEnd = chunk.length < growingChunkBytes
       last = Buffer.concat([last, chunk.subarray(-comparedBytes)]).subarray(-comparedBytes)
-      progress.bytesRead += chunk.length
-      progress.bytesDecompressed += chunk.length
+      byteCounts.bytesRead += chunk.length
+      byteCounts.bytesDecompressed += chunk.length
       return chunk
     },
     verify: async () => void (await readAppended(handle, name, at, last)),
@@ -71,10 +71,10 @@ export function gzipReader(
   handle: FileHandle,
   name: string,
   from: number,
-  progress: Progress,
+  byteCounts: ByteCounts,
   onEnd: (() => void) | undefined,
 ): ContentReader {
-  const chunks = decompress(readBytes(handle), name, progress)
+  const chunks = decompress(readBytes(handle), name, byteCounts)
   let at = 0
   let [isWithin, hasEnded] = [false, false]
   return {

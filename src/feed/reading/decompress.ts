@@ -5,8 +5,8 @@ import { UnreadableFeed } from '../errors.ts'
 /** Size of a chunk of a feed that ends: usual marks are about as many as a batch has. */
 export const chunkBytes = 2.5 * 1024 * 1024
 
-/** Progress of reading a source, in bytes. */
-export interface Progress {
+/** How much of a source is read, in bytes. */
+export interface ByteCounts {
   /** As stored, possibly compressed. */
   bytesRead: number
   /** After decompression. */
@@ -15,8 +15,8 @@ export interface Progress {
   readonly bytesTotal: number | null
 }
 
-/** Returns the progress of a source before the first read. */
-export function noProgress(bytesTotal: number | null): Progress {
+/** Returns the counts of a source before the first read. */
+export function noBytesYet(bytesTotal: number | null): ByteCounts {
   return { bytesRead: 0, bytesDecompressed: 0, bytesTotal }
 }
 
@@ -26,10 +26,10 @@ async function* oneByOne(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /** Counts the bytes of an uncompressed source. */
-export async function* countBytes(chunks: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
+export async function* countBytes(chunks: AsyncIterable<Buffer>, byteCounts: ByteCounts): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
-    progress.bytesRead += chunk.length
-    progress.bytesDecompressed += chunk.length
+    byteCounts.bytesRead += chunk.length
+    byteCounts.bytesDecompressed += chunk.length
     yield chunk
   }
 }
@@ -43,14 +43,14 @@ export async function* countBytes(chunks: AsyncIterable<Buffer>, progress: Progr
 export async function* decompress(
   compressed: AsyncIterable<Buffer>,
   name: string,
-  progress: Progress,
+  byteCounts: ByteCounts,
   signal?: AbortSignal,
 ): AsyncGenerator<Buffer> {
   const chunks = oneByOne(compressed)
   const first = await firstBytes(chunks)
   const all = prepend(first, chunks)
   if (!isGzip(first)) {
-    yield* countBytes(all, progress)
+    yield* countBytes(all, byteCounts)
     return
   }
   const gunzip = createGunzip({ chunkSize: chunkBytes })
@@ -61,8 +61,8 @@ export async function* decompress(
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
       given += chunk.length
       // Decompression runs ahead: its output is what was yielded and what is buffered.
-      progress.bytesRead = gunzip.bytesWritten
-      progress.bytesDecompressed = given + gunzip.readableLength
+      byteCounts.bytesRead = gunzip.bytesWritten
+      byteCounts.bytesDecompressed = given + gunzip.readableLength
       yield chunk
     }
   } catch (error) {

@@ -4,7 +4,7 @@ import type { LockedPosition, FeedPosition } from '../../database/write/feed.ts'
 import { UnrepeatableFeed } from '../errors.ts'
 import type { SourceEnd } from '../read-until.ts'
 import { gzipReader, plainReader } from './content-reader.ts'
-import { noProgress } from './decompress.ts'
+import { noBytesYet } from './decompress.ts'
 import {
   atBeginning,
   atBeginningAgain,
@@ -104,11 +104,11 @@ async function rotatedSource(
 
 async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource> {
   const { name, handle, beginning, earlier, detours, signal, watcher } = file
-  const progress = noProgress(null)
+  const byteCounts = noBytesYet(null)
   const isGzip = await isGzipFile(handle)
   const reader = isGzip
-    ? gzipReader(handle, name, from.start.byte, progress, () => watcher?.onGzipEnd())
-    : await plainReader(handle, name, from.start.byte, progress)
+    ? gzipReader(handle, name, from.start.byte, byteCounts, () => watcher?.onGzipEnd())
+    : await plainReader(handle, name, from.start.byte, byteCounts)
   let listener: (end: SourceEnd) => Promise<void> = () => Promise.resolve()
   const growing = growingFile({
     ...file,
@@ -124,7 +124,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     name,
     ...from,
     chunks: withReadName(growing.chunks, name, handle),
-    progress,
+    byteCounts,
     readName: () => readName(name, handle),
     isCut: growing.isCut,
     hasEnded: growing.hasEnded,

@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { UnreadableFeed } from '../errors.ts'
-import { chunkBytes, decompress, isGzip, noProgress } from './decompress.ts'
+import { chunkBytes, decompress, isGzip, noBytesYet } from './decompress.ts'
 
 /**
  * Opens a feed's file.
@@ -78,7 +78,7 @@ export async function* readBytes(handle: FileHandle, from = 0, to = Infinity): A
 /** Yields the contents of an open file, uncompressed or gzipped, which stays open. */
 export async function* contentsOf(handle: FileHandle): AsyncGenerator<Buffer> {
   const bytes = readBytes(handle)
-  yield* (await isGzipFile(handle)) ? decompress(bytes, 'The file', noProgress(null)) : bytes
+  yield* (await isGzipFile(handle)) ? decompress(bytes, 'The file', noBytesYet(null)) : bytes
 }
 
 /** Returns the end of the first line that ends after an offset; the size where none does. */

@@ -12,7 +12,7 @@ import { type LastLineRules, type Line, type LineStart, numberFacts, readLines }
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
 import type { SourceEnd } from '../read-until.ts'
-import { chunkBytes, countBytes, decompress, noProgress, type Progress } from './decompress.ts'
+import { chunkBytes, countBytes, decompress, noBytesYet, type ByteCounts } from './decompress.ts'
 
 /** A source of facts: a feed as bytes, or facts of a producer in this process. */
 export type Source = ByteSource | FactSource
@@ -23,7 +23,7 @@ type Without<Members> = { readonly [Name in keyof Members]?: undefined }
 /** A feed as a stream of bytes. */
 export interface ByteSource extends SourceBase, FileMembers, LastLineRules, Without<ProducerMembers> {
   readonly chunks: AsyncIterable<Buffer>
-  readonly progress: Progress
+  readonly byteCounts: ByteCounts
   /** Digest of everything before the next chunk. */
   readonly digest: PrefixDigest
 }
@@ -136,10 +136,10 @@ async function wholeFile(
   name: string,
   handle: FileHandle,
   from: FileStart,
-  progress: Progress | null,
+  byteCounts: ByteCounts | null,
 ): Promise<ByteSource> {
   const { byte } = from.start
-  const read = Object.assign(progress ?? noProgress((await handle.stat()).size), {
+  const read = Object.assign(byteCounts ?? noBytesYet((await handle.stat()).size), {
     bytesRead: byte,
     bytesDecompressed: byte,
   })
@@ -149,7 +149,7 @@ async function wholeFile(
     name,
     ...from,
     chunks,
-    progress: read,
+    byteCounts: read,
     // Another file may stand at the path by now.
     reopen: async (position, readFrom) =>
       wholeFile(name, handle, await reopenedStart(handle, position, readFrom), read),
@@ -177,11 +177,11 @@ async function* readWhole(handle: FileHandle, name: string, from: number): Async
  */
 export function inputSource(input: Readable, signal?: AbortSignal): ByteSource {
   const name = 'standard input'
-  const progress = noProgress(null)
+  const byteCounts = noBytesYet(null)
   const chunks = signal === undefined ? input : abortable(signal, input)
   // A read that waits for more would keep the process alive.
   const close = (): Promise<void> => Promise.resolve(void input.destroy())
-  return { name, ...atBeginning(), chunks: decompress(chunks, name, progress, signal), progress, close }
+  return { name, ...atBeginning(), chunks: decompress(chunks, name, byteCounts, signal), byteCounts, close }
 }
 
 /** Returns a source whose chunks are joined to those of a file, as long as they come without a pause. */

@@ -5,7 +5,12 @@ import { usdText } from '../../../domain/flows.ts'
 import type { Address } from '../../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../../domain/vault.ts'
 import { bytesOrNull } from '../sets.ts'
-import { type HistoryProgress, progressColumns, progressRow, toProgress } from './history-progress.ts'
+import {
+  type RecordedHistory,
+  recordedHistoryColumns,
+  recordedHistoryRow,
+  toRecordedHistory,
+} from './recorded-history.ts'
 
 /** A vault as the projector uses it: its columns as domain values. */
 export interface VaultRecord {
@@ -30,7 +35,7 @@ export interface VaultRecord {
   readonly updatedAt: number
   /** Whether its owner was large when receiving it. */
   readonly ownerIsLarge: boolean
-  readonly history: HistoryProgress
+  readonly history: RecordedHistory
 }
 
 /** The columns of a vault, with their SQL types. */
@@ -67,7 +72,7 @@ export const vaultColumnTypes = {
   ledger_in_order: 'boolean',
   updated_at: 'bigint',
   owner_is_large: 'boolean',
-  ...progressColumns,
+  ...recordedHistoryColumns,
 } as const
 
 /** A row of these columns. */
@@ -108,7 +113,7 @@ export function toRecord(row: StoredVault, holdings: Holdings, day: StoredDay | 
     ledgerInOrder: row.ledger_in_order,
     updatedAt: row.updated_at,
     ownerIsLarge: row.owner_is_large,
-    history: toProgress(row),
+    history: toRecordedHistory(row),
   }
 }
 
@@ -164,6 +169,6 @@ export function toVaultColumns({ state, fees, ...vault }: VaultRecord) {
     ledger_in_order: vault.ledgerInOrder,
     updated_at: vault.updatedAt,
     owner_is_large: vault.ownerIsLarge,
-    ...progressRow(vault.history),
+    ...recordedHistoryRow(vault.history),
   }
 }
