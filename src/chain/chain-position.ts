@@ -9,7 +9,7 @@ import type { LateVault } from './vault-groups/set-aside.ts'
 export interface ChainPosition {
   readonly line: number
   /** Number of the block. */
-  readonly byte: number
+  readonly block: number
   /** Hash of the block, and the other fields of {@link ChainCursor}. */
   readonly fingerprint: string
 }
@@ -31,18 +31,18 @@ const version = 'v5'
 export function encodePosition(line: number, { block, late, skipsApplied }: ChainCursor): ChainPosition {
   const entries = late.map(({ address, number, hash }) => `${address}@${number}@${hash}`)
   const fingerprint = [block.hash, version, ...(skipsApplied ? [skipping] : []), ...entries].join(' ')
-  return { line, byte: block.number, fingerprint }
+  return { line, block: block.number, fingerprint }
 }
 
 /** Decodes the cursor of a stored position. */
-export function decodePosition({ byte, fingerprint }: ChainPosition): ChainCursor {
+export function decodePosition({ block, fingerprint }: ChainPosition): ChainCursor {
   const [hash = '', ...rest] = fingerprint.split(' ')
   const late = rest.flatMap((entry): LateVault[] => {
     const [address = '', number = '', blockHash = ''] = entry.split('@')
     return isAddress(address) && isHex(blockHash) ? [{ address, number: Number(number), hash: blockHash }] : []
   })
   return {
-    block: { number: byte, hash: hash as Hex },
+    block: { number: block, hash: hash as Hex },
     late,
     skipsApplied: rest.includes(skipping) || !rest.includes(version),
   }

@@ -14,7 +14,7 @@ import { type ChainOptions, connectChain } from './setup.ts'
 /** A chain as a source of a feed. */
 export interface ChainFeed {
   readonly name: string
-  readonly start: { readonly line: number; readonly byte: number }
+  readonly start: { readonly line: number }
   /** The stored position that it resumes from; absent at the start of the chain's history. */
   readonly startsAfter?: ChainPosition
   /** The facts of each second. */
@@ -77,7 +77,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
 
   return {
     name: chainName(options.config),
-    start: { line: position?.line ?? 0, byte: 0 },
+    start: { line: position?.line ?? 0 },
     ...(position === null ? {} : { startsAfter: position }),
     facts: untilAborted(facts(), options),
     positionAfter({ number }) {

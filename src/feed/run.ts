@@ -1,4 +1,4 @@
-import { type FeedPosition, isSamePosition, type LockedPosition, trustedEnd } from '../database/write/feed.ts'
+import { type FeedPosition, isSamePosition, type LockedPosition, offsetOf, trustedEnd } from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
 import { type ExpectedState, isUncovered } from './position/expected-state.ts'
@@ -36,7 +36,7 @@ export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints'
     source,
     expected: { startsAfter, lastPosition: startsAfter, version: null },
     lastLine: start.line,
-    lastByte: start.byte,
+    lastByte: start.byte ?? 0,
     newestRead: new Map(),
   }
 }
@@ -47,7 +47,7 @@ export function recordNewest(run: Run, batch: readonly ParsedLine[], outcomes: r
   for (const [at, { status }] of outcomes.entries()) {
     const line = batch[at]
     if (line === undefined || !('fact' in line) || !('vault' in line.fact)) continue
-    if (line.position.byte > end) return run.newestRead.clear()
+    if (offsetOf(line.position) > end) return run.newestRead.clear()
     const { vault, ts } = line.fact
     if (status !== 'rejected') run.newestRead.set(vault, Math.max(ts, run.newestRead.get(vault) ?? 0))
   }
@@ -77,7 +77,7 @@ export async function reopenRun(
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
   // The stored position proves the lines before it only where this run has not tried set-aside lines again there.
-  const isInHandledPrefix = stored !== null && stored.byte <= (source.handledPrefix?.bytes ?? 0)
+  const isInHandledPrefix = stored !== null && offsetOf(stored) <= (source.handledPrefix?.bytes ?? 0)
   const isUnproved = isInHandledPrefix || isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
   // Another run may have moved it past the lines of this one.
   const mayLack = stored !== null && (isUnproved || stored.line > lastLine)
@@ -155,10 +155,11 @@ class Checkpoints {
   add(position: FeedPosition | null | undefined, { summary, ...rest }: Checkpoint): void {
     if (position == null) return
     if (this.#newest.length >= maxCheckpoints) this.#newest = this.#newest.slice(maxCheckpoints / 2)
-    const { line, byte, fingerprint } = position
+    const { line, fingerprint } = position
+    const at = 'block' in position ? { block: position.block } : { byte: position.byte }
     // A copy, because a position whose fingerprint is not computed yet retains a whole chunk of lines.
     this.#newest.push({
-      position: { line, byte, fingerprint },
+      position: { line, ...at, fingerprint },
       checkpoint: { ...rest, summary: structuredClone(summary) },
     })
   }

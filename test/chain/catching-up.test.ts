@@ -6,7 +6,7 @@ import { initialPositions } from '../../src/chain/positions/initial-positions.ts
 import { BlockState } from '../../src/chain/rpc/multicall.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import type { Database } from '../../src/database/database.ts'
-import { readFeedPosition } from '../../src/database/write/feed.ts'
+import { inChain, readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
@@ -50,8 +50,8 @@ describeOnChain('vaults that are behind the others', () => {
       protocol,
       [good, late].map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
-  const positionIn = (database: Database, json: ChainJson) =>
-    readFeedPosition(database.prisma, chainName(optionsOf(json).config))
+  const positionIn = async (database: Database, json: ChainJson) =>
+    inChain(await readFeedPosition(database.prisma, chainName(optionsOf(json).config)))
   const depositsIn = (database: Database): Promise<number> =>
     database.prisma.ledgerRow.count({ where: { type: 'deposit', vault: { address: late.address } } })
 

@@ -159,6 +159,6 @@ test('a position of an older version has facts that are not read again', () => {
   for (const skipsApplied of [true, false]) {
     expect(decodePosition(encodePosition(3, { block, late, skipsApplied }))).toEqual({ block, late, skipsApplied })
   }
-  const older = { line: 3, byte: 7, fingerprint: block.hash }
+  const older = { line: 3, block: 7, fingerprint: block.hash }
   expect(decodePosition(older)).toEqual({ block, late: [], skipsApplied: true })
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { chainFeed, chainName } from '../../src/chain/feed.ts'
 import { ChainDiverged } from '../../src/chain/errors.ts'
 import type { Database } from '../../src/database/database.ts'
-import { readFeedPosition } from '../../src/database/write/feed.ts'
+import { inChain, readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
@@ -538,7 +538,7 @@ async function startReader(database: TestDatabase, json: ChainJson): Promise<Rea
       }),
   }
   const options = optionsOf(json, { once: false, signal: stopping.signal })
-  const source = chainFeed(options, await readFeedPosition(database.prisma, chainName(options.config)))
+  const source = chainFeed(options, inChain(await readFeedPosition(database.prisma, chainName(options.config))))
   const ended = ingest({ database: mortal, source })
   ended.catch(() => undefined)
   const reader: Reader = {

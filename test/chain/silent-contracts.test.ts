@@ -64,7 +64,7 @@ describeOnChain('vaults that need a contract which does not answer', () => {
     expect(ofOthers(lines)).toEqual(alone)
     expect(aside.map(({ address }) => address)).toEqual([odd.address])
     const { positions } = await read(jsonOf(good))
-    const late = positions.find(({ byte }) => byte > beforeSilence)
+    const late = positions.find(({ block }) => block > beforeSilence)
     expect(late).toBeDefined()
     const rest = await read(jsonOf(good, odd), late)
     expect(ofOthers(rest.lines)).toEqual(alone.slice(late?.line))

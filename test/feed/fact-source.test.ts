@@ -22,7 +22,7 @@ function factSource(all: readonly FactInput[]): FactSource {
   }
   return {
     name: 'facts',
-    start: { line: 0, byte: 0 },
+    start: { line: 0 },
     facts: lists(),
     positionAfter: ({ number }) => ({ line: number, byte: 0, fingerprint: String(number) }),
   }

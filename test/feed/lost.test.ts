@@ -283,7 +283,7 @@ test('a lost commit is detected, though the batches around it have one position'
   // As a chain's position is the same for all facts of a second.
   const open = (): Source => ({
     name: 'coarse',
-    start: { line: 0, byte: 0 },
+    start: { line: 0 },
     positionAfter: () => position,
     facts: (async function* () {
       await Promise.resolve()

@@ -9,7 +9,7 @@ import type { RpcRetryOptions } from '../../chain/rpc/rpc.ts'
 import { secretsOfUrl } from '../../chain/rpc/url-secrets.ts'
 import { type Address, toAddress } from '../../domain/address.ts'
 import type { Database } from '../../database/database.ts'
-import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
+import { type FeedPosition, inChain, readFeedPosition } from '../../database/write/feed.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { FactSource } from '../../feed/reading/source.ts'
 import type { Log } from '../log.ts'
@@ -86,7 +86,7 @@ export async function followedChain(followed: FollowedChain): Promise<FactSource
   }
   const refused = new Map<Address, string>()
   const open = (applied: FeedPosition | null): FactSource => ({
-    ...chainFeed({ ...options, refused }, applied),
+    ...chainFeed({ ...options, refused }, inChain(applied)),
     reopen: (stored) => Promise.resolve(open(stored)),
     async reopenWithout(vault, reason) {
       refused.set(toAddress(vault), reason)

@@ -51,8 +51,8 @@ export function bytesOf(text: string): string {
   return `decode(substr(${text}, 3), 'hex')`
 }
 
-/**
- * SQL condition on a stored position of a feed: it is one in a chain, whose fingerprint begins with a block hash. That of a file
- * has digests of 22 characters.
- */
-export const isChainPosition = `fingerprint ~ '^0x[0-9a-f]{64}( |$)'`
+/** The fingerprint of a position in a chain: it begins with a block hash. That of a file has digests of 22 characters. */
+export const chainFingerprint = /^0x[0-9a-f]{64}( |$)/
+
+/** SQL condition on a stored position of a feed: it is one in a chain. */
+export const isChainPosition = `fingerprint ~ '${chainFingerprint.source}'`

@@ -1,10 +1,13 @@
 import type { Database, Statement, Transaction } from '../database.ts'
 import type { PrismaClient } from '../prisma/generated/client/client.ts'
-import { isChainPosition } from '../read/expressions.ts'
+import { chainFingerprint, isChainPosition } from '../read/expressions.ts'
 import { insertSet, selectList, updateSet } from './sets.ts'
 
 /** Position in a feed up to which its lines are handled: applied, skipped or set aside. */
-export interface FeedPosition {
+export type FeedPosition = BytePosition | BlockPosition
+
+/** Position in a feed of text. */
+export interface BytePosition {
   /** Number of the last handled line, from 1. */
   readonly line: number
   /** Offset of the end of that line, in bytes of the decompressed feed. */
@@ -13,10 +16,41 @@ export interface FeedPosition {
   readonly fingerprint: string
 }
 
+/** Position in a chain, each fact of which counts as a line. */
+export interface BlockPosition {
+  readonly line: number
+  /** Number of the block from which the chain is read on. */
+  readonly block: number
+  /** Begins with the hash of the block. */
+  readonly fingerprint: string
+}
+
 /** The position of a feed as its row has it, which is locked. */
-export interface LockedPosition extends FeedPosition {
+export type LockedPosition = FeedPosition & {
   /** Time at which the feed was last read to its end, in Unix seconds; null where it never was. */
   readonly readUntil: number | null
+}
+
+/** Returns how far a position is in its source: bytes of a feed of text, or blocks of a chain. */
+export function offsetOf(position: FeedPosition): number {
+  return 'block' in position ? position.block : position.byte
+}
+
+/** Returns a stored position of a feed of text; null for one in a chain, which is in no file. */
+export function inText<Position extends FeedPosition>(
+  position: Position | null,
+): Extract<Position, BytePosition> | null {
+  return position !== null && 'byte' in position ? (position as Extract<Position, BytePosition>) : null
+}
+
+/** Returns a stored position of a chain; null for one in a feed of text. */
+export function inChain(position: FeedPosition | null): BlockPosition | null {
+  return position !== null && 'block' in position ? position : null
+}
+
+/** Returns a position with the offset as it is stored: its column is `byte`, also for the number of a block. */
+function positionOf({ line, byte, fingerprint }: BytePosition): FeedPosition {
+  return chainFingerprint.test(fingerprint) ? { line, block: byte, fingerprint } : { line, byte, fingerprint }
 }
 
 /**
@@ -25,7 +59,7 @@ export interface LockedPosition extends FeedPosition {
  */
 export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name: string): Promise<FeedPosition | null> {
   const stored = await prisma.feed.findUnique({ where: { name } })
-  return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
+  return stored && positionOf({ line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint })
 }
 
 /** Difference of clocks that is tolerated. */
@@ -63,14 +97,18 @@ const lockPosition: Statement = {
 const insertPositions = insertSet('feed', columns)
 const updatePositions = updateSet('feed', columns, 'name')
 
+interface LockedRow extends BytePosition {
+  readonly readUntil: number | null
+}
+
 /**
  * Reads the position of a feed and locks it until the transaction ends.
  * @returns null where nothing of it has been applied; nothing is locked then, and a concurrent first insert is a
  *   conflict
  */
 export async function lockFeedPosition(transaction: Transaction, name: string): Promise<LockedPosition | null> {
-  const [stored] = await transaction.query<LockedPosition>(lockPosition, [name])
-  return stored ?? null
+  const [stored] = await transaction.query<LockedRow>(lockPosition, [name])
+  return stored === undefined ? null : { ...positionOf(stored), readUntil: stored.readUntil }
 }
 
 /**
@@ -81,16 +119,17 @@ export function saveFeedPosition(
   transaction: Transaction,
   name: string,
   stored: FeedPosition | null,
-  { line, byte, fingerprint }: FeedPosition,
+  position: FeedPosition,
 ): void {
+  const { line, fingerprint } = position
   const save = stored === null ? insertPositions : updatePositions
-  save(transaction, [{ name, line, byte, fingerprint }])
+  save(transaction, [{ name, line, byte: offsetOf(position), fingerprint }])
 }
 
 /** Returns whether two positions are equal. */
 export function isSamePosition(one: FeedPosition | null, other: FeedPosition | null): boolean {
   if (one === null || other === null) return one === other
-  return one.line === other.line && one.byte === other.byte && one.fingerprint === other.fingerprint
+  return one.line === other.line && offsetOf(one) === offsetOf(other) && one.fingerprint === other.fingerprint
 }
 
 /** How far the source of a feed has been read without finding further facts. */

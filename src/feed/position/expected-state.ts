@@ -1,4 +1,4 @@
-import { type FeedPosition, isSamePosition, type LockedPosition } from '../../database/write/feed.ts'
+import { type FeedPosition, isSamePosition, type LockedPosition, offsetOf } from '../../database/write/feed.ts'
 
 /** The database no longer contains all applied facts of a feed, for example after a failover to a lagging replica. */
 export class CommitsLost extends Error {
@@ -56,6 +56,6 @@ export function movesPosition(
   handledEnd = 0,
 ): boolean {
   if (isSamePosition(stored, position)) return false
-  if (handledEnd > 0) return position.byte >= handledEnd
-  return stored === null || hasApplied || position.byte >= stored.byte
+  if (handledEnd > 0) return offsetOf(position) >= handledEnd
+  return stored === null || hasApplied || offsetOf(position) >= offsetOf(stored)
 }

@@ -1,4 +1,4 @@
-import { type FeedPosition, isSamePosition, type LockedPosition } from '../../database/write/feed.ts'
+import { type FeedPosition, isSamePosition, type LockedPosition, offsetOf } from '../../database/write/feed.ts'
 import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import type { Fact } from '../fact/fact.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
@@ -42,13 +42,14 @@ export function handledEnd(
   const { bytes, storedBefore } = prefix
   if (stored !== null) {
     if (isSamePosition(storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return bytes
-    if (positions.some((one) => one.byte === stored.byte && isSamePosition(one, stored))) return stored.byte
+    const end = offsetOf(stored)
+    if (positions.some((one) => offsetOf(one) === end && isSamePosition(one, stored))) return end
     const last = positions.at(-1)
     // Another run is ahead of the batch, in a file that contains what was applied.
-    if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return stored.byte
+    if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return end
   }
   // If all lines are tried again anyway, a lower position needs no new start: `lockVerifiedPosition` finds lost commits.
-  if (!prefix.coversFile && (stored?.byte ?? 0) < bytes) throw new CommitsLost(stored)
+  if (!prefix.coversFile && (stored === null ? 0 : offsetOf(stored)) < bytes) throw new CommitsLost(stored)
   return 0
 }
 
@@ -81,8 +82,8 @@ export class HandledLines {
   }
 
   /** Returns whether the line before a position was handled. */
-  has({ byte }: Pick<FeedPosition, 'byte'>): boolean {
-    return byte <= this.#end
+  has(position: FeedPosition): boolean {
+    return offsetOf(position) <= this.#end
   }
 
   /** Records a fact that is known, or is applied now. */

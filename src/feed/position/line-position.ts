@@ -1,4 +1,4 @@
-import type { FeedPosition } from '../../database/write/feed.ts'
+import type { BytePosition, FeedPosition } from '../../database/write/feed.ts'
 import { fingerprintAfter, type Line } from '../reading/lines.ts'
 import type { Source } from '../reading/source.ts'
 
@@ -8,7 +8,7 @@ export function positionAfter(source: Source, line: Line): FeedPosition {
 }
 
 /** The position after a line. Its fingerprint is computed lazily, because only the last position of a batch is stored. */
-class LinePosition implements FeedPosition {
+class LinePosition implements BytePosition {
   readonly line: number
   readonly byte: number
   /** The line, which retains its whole chunk in memory; null once the fingerprint is computed. */

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FeedPosition } from '../../database/write/feed.ts'
+import type { BytePosition } from '../../database/write/feed.ts'
 import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
 import { maxLineBytes } from '../fact/parse.ts'
@@ -12,7 +12,7 @@ import { isLastLineOnly, PrefixDigest } from './prefix-digest.ts'
 /** Start of reading a file, with the position that it continues from; without one it is the beginning. */
 export interface FileStart {
   readonly start: LineStart
-  readonly startsAfter?: FeedPosition
+  readonly startsAfter?: BytePosition
   /** Digest of everything before the start. */
   readonly digest: PrefixDigest
   /** Whether the file contains everything that was applied, as it was then. */
@@ -27,7 +27,7 @@ export function atBeginning(): FileStart {
 }
 
 /** Returns the start of a file that is read again from its beginning, and contains a stored position of the feed. */
-export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition): Promise<FileStart> {
+export async function atBeginningAgain(handle: FileHandle, stored: BytePosition): Promise<FileStart> {
   return {
     ...atBeginning(),
     containsApplied: true,
@@ -43,7 +43,7 @@ export async function atBeginningAgain(handle: FileHandle, stored: FeedPosition)
 export async function handledPrefixUpTo(
   handle: FileHandle,
   bytes: number,
-  stored: FeedPosition | null,
+  stored: BytePosition | null,
 ): Promise<HandledPrefix> {
   return { bytes, storedBefore: stored, coversFile: false, opened: await readOpenedVaults(handle, bytes) }
 }
@@ -54,7 +54,7 @@ export async function handledPrefixUpTo(
  */
 export async function containsPosition(
   handle: FileHandle | null,
-  position: FeedPosition | null,
+  position: BytePosition | null,
   signal?: AbortSignal,
 ): Promise<boolean> {
   return handle !== null && position !== null && (await readApplied(handle, position, signal)) !== null
@@ -66,7 +66,7 @@ export async function containsPosition(
  */
 export async function extendsBeyond(
   handle: FileHandle,
-  position: FeedPosition,
+  position: BytePosition,
   signal?: AbortSignal,
 ): Promise<boolean> {
   return (await readApplied(handle, position, signal))?.hasMore === true
@@ -76,7 +76,7 @@ export async function extendsBeyond(
  * Tells whether a file contains everything before a position, and nothing after it.
  * @param signal ends reading; the result is false then
  */
-export async function endsAt(handle: FileHandle, position: FeedPosition, signal?: AbortSignal): Promise<boolean> {
+export async function endsAt(handle: FileHandle, position: BytePosition, signal?: AbortSignal): Promise<boolean> {
   return (await readApplied(handle, position, signal))?.hasMore === false
 }
 
@@ -85,7 +85,7 @@ export async function endsAt(handle: FileHandle, position: FeedPosition, signal?
  * before the position, and where its digest is that of an older version, which proves its last line only.
  * @param stored position of the feed in the database
  */
-export async function handledPrefixOf(handle: FileHandle, stored: FeedPosition | null): Promise<HandledPrefix> {
+export async function handledPrefixOf(handle: FileHandle, stored: BytePosition | null): Promise<HandledPrefix> {
   if (stored === null || isLastLineOnly(stored.fingerprint)) return noHandledPrefix(stored)
   const handled = await readApplied(handle, stored, undefined)
   if (handled === null) return noHandledPrefix(stored)
@@ -112,7 +112,7 @@ async function hasLinesAfter(handle: FileHandle, byte: number): Promise<boolean>
 }
 
 /** Tells whether a file begins as the one that was applied to a position, so that it may be the same, changed in place. */
-export async function beginsLike(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
+export async function beginsLike(handle: FileHandle, { byte, fingerprint }: BytePosition): Promise<boolean> {
   const digest = new PrefixDigest()
   try {
     for await (const chunk of contentsOf(handle)) {
@@ -132,7 +132,7 @@ export async function beginsLike(handle: FileHandle, { byte, fingerprint }: Feed
  */
 export async function startOf(
   handle: FileHandle,
-  stored: FeedPosition | null,
+  stored: BytePosition | null,
   signal?: AbortSignal,
 ): Promise<FileStart> {
   const before = stored === null ? null : await readApplied(handle, stored, signal)
@@ -158,7 +158,7 @@ interface AppliedPrefix {
 /** Reads a file up to a position; null where that is not what was applied. */
 async function readApplied(
   handle: FileHandle,
-  { byte, fingerprint }: FeedPosition,
+  { byte, fingerprint }: BytePosition,
   signal: AbortSignal | undefined,
 ): Promise<AppliedPrefix | null> {
   const digest = new PrefixDigest()

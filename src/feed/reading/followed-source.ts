@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
-import type { LockedPosition, FeedPosition } from '../../database/write/feed.ts'
+import { type BytePosition, type FeedPosition, inText, type LockedPosition } from '../../database/write/feed.ts'
 import { UnrepeatableFeed } from '../errors.ts'
 import type { SourceEnd } from '../read-until.ts'
 import { gzipReader, plainReader } from './content-reader.ts'
@@ -45,7 +45,7 @@ export async function followedSource(
   const followedPath = followPath({ name: path.resolve(file), readUntil, signal, watcher })
   const current = await openIfThere(followedPath.name)
   try {
-    return await sourceAt(followedPath, current, stored)
+    return await sourceAt(followedPath, current, inText(stored))
   } catch (error) {
     await current?.close()
     throw error
@@ -55,7 +55,7 @@ export async function followedSource(
 async function sourceAt(
   followedPath: FollowedPath,
   current: FileHandle | null,
-  stored: FeedPosition | null,
+  stored: BytePosition | null,
 ): Promise<ByteSource> {
   const { name, signal, watcher } = followedPath
   const open = current === null ? [] : [current]
@@ -86,7 +86,7 @@ async function sourceAt(
  */
 async function rotatedSource(
   followedPath: FollowedPath,
-  stored: FeedPosition | null,
+  stored: BytePosition | null,
   open: readonly FileHandle[],
   choose: RotatedFileChoice,
   later: readonly FileHandle[] = [],
@@ -129,7 +129,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     isCut: growing.isCut,
     hasEnded: growing.hasEnded,
     onEnd: (given) => void (listener = given),
-    async next(position) {
+    async next(stored) {
       const [ending, successors] = [growing.ending(), growing.takeSuccessors()]
       if (ending === 'changed in place') {
         watcher?.onChangedInPlace()
@@ -150,14 +150,14 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       file.finished.add(await fileVersion(handle))
       const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.digest.bytes
       const left = { handle, beginning, bytesRead, end: from.digest.end() }
+      const position = inText(stored)
       const begins = await startOf(successor, position, signal)
       // A longer copy of the file begins where that began.
       const itsBeginning = begins.containsApplied ? beginning : beginningOfFile(begins, position)
-      const opened = { handle: successor, earlier: left, beginning: itsBeginning }
       const start = await detours.afterDetour(successor, begins, position)
-      return followed({ ...file, ...opened, successors: others }, start)
+      return followed({ ...file, handle: successor, earlier: left, beginning: itsBeginning, successors: others }, start)
     },
-    reopen: (position, readFrom) => openForPosition(file, growing.takeSuccessors(), position, readFrom),
+    reopen: (position, readFrom) => openForPosition(file, growing.takeSuccessors(), inText(position), readFrom),
     close: () => closeAll([handle, ...growing.takeSuccessors(), ...(earlier ? [earlier.handle] : [])]),
   }
 }
@@ -169,7 +169,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
 async function openForPosition(
   left: FollowedFile,
   successors: readonly FileHandle[],
-  position: LockedPosition | null,
+  position: Extract<LockedPosition, BytePosition> | null,
   readFrom: ReopenFrom,
 ): Promise<ByteSource> {
   const { name, handle, earlier, detours, signal, watcher } = left

@@ -79,17 +79,19 @@ export async function* readLines(
 /** Numbers facts as the lines that follow a position. */
 export async function* numberFacts(
   lists: AsyncIterable<readonly FactInput[]>,
-  start: LineStart,
+  { line: handled }: Pick<LineStart, 'line'>,
 ): AsyncGenerator<Line[]> {
-  let { line } = start
-  for await (const facts of lists) yield facts.map((fact) => new FactLine(++line, start.byte, fact))
+  let line = handled
+  for await (const facts of lists) yield facts.map((fact) => new FactLine(++line, fact))
 }
 
 /** A fact as a line. Its text is only needed where it is rejected. */
 class FactLine implements Line {
+  /** It is not part of a text. */
+  readonly endByte = 0
+
   constructor(
     readonly number: number,
-    readonly endByte: number,
     readonly fact: FactInput,
   ) {}
 

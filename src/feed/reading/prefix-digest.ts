@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { FeedPosition } from '../../database/write/feed.ts'
+import { type BytePosition, type FeedPosition, offsetOf } from '../../database/write/feed.ts'
 import { lineDigest } from '../fact/digest.ts'
 
 /** Bytes of a file's beginning that have a digest of their own, so that most other files are recognised at once. */
@@ -44,7 +44,7 @@ export class PrefixDigest {
   }
 
   /** Returns the position at its end, without the number of the line. */
-  end(): FeedPosition {
+  end(): BytePosition {
     return { line: 0, byte: this.#bytes, fingerprint: this.fingerprint() }
   }
 
@@ -68,8 +68,9 @@ export function isLastLineOnly(fingerprint: string): boolean {
  * Tells whether a position is further on in the same source than another one, as where another run is ahead. Positions in files of
  * one feed are of the same file where their first bytes have the same digest; line numbers of several files cannot be compared.
  */
-export function isFurtherOn(position: FeedPosition | null, { line, byte, fingerprint }: FeedPosition): boolean {
+export function isFurtherOn(position: FeedPosition | null, than: FeedPosition): boolean {
+  const { line, fingerprint } = than
   if (position === null || position.line <= line) return false
   const [head = ''] = fingerprint.split('.')
-  return isLastLineOnly(fingerprint) || (byte >= headBytes && position.fingerprint.startsWith(`${head}.`))
+  return isLastLineOnly(fingerprint) || (offsetOf(than) >= headBytes && position.fingerprint.startsWith(`${head}.`))
 }

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
-import type { FeedPosition, LockedPosition } from '../../database/write/feed.ts'
+import { type BytePosition, type FeedPosition, inText, type LockedPosition } from '../../database/write/feed.ts'
 import type { ReadAppliedVaults } from '../../domain/identity/applied-vault.ts'
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
@@ -23,6 +23,8 @@ type Without<Members> = { readonly [Name in keyof Members]?: undefined }
 /** A feed as a stream of bytes. */
 export interface ByteSource extends SourceBase, FileMembers, LastLineRules, Without<ProducerMembers> {
   readonly chunks: AsyncIterable<Buffer>
+  /** Position of the first line. */
+  readonly start: LineStart
   readonly byteCounts: ByteCounts
   /** Digest of everything before the next chunk. */
   readonly digest: PrefixDigest
@@ -31,13 +33,13 @@ export interface ByteSource extends SourceBase, FileMembers, LastLineRules, With
 /** Facts of a producer in this process, which need no serialisation. Each counts as a line. */
 export interface FactSource extends SourceBase, ProducerMembers, Without<FileMembers> {
   readonly facts: AsyncIterable<readonly FactInput[]>
+  /** Number of lines before the first fact. */
+  readonly start: { readonly line: number; readonly byte?: undefined }
 }
 
 interface SourceBase {
   /** Key of its stored position, and its name in messages. */
   readonly name: string
-  /** Position of the first line. */
-  readonly start: LineStart
   /** The stored position that `start` continues from, up to which the feed must be applied; absent at its beginning. */
   readonly startsAfter?: FeedPosition
   /**
@@ -109,7 +111,12 @@ export function readSource(source: Source): AsyncIterable<Line[]> {
 export async function fileSource(file: string, stored: FeedPosition | null = null): Promise<ByteSource> {
   const name = path.resolve(file)
   const handle = await openFeed(name)
-  return wholeFile(name, handle, { ...atBeginning(), handledPrefix: await handledPrefixOf(handle, stored) }, null)
+  return wholeFile(
+    name,
+    handle,
+    { ...atBeginning(), handledPrefix: await handledPrefixOf(handle, inText(stored)) },
+    null,
+  )
 }
 
 /**
@@ -118,7 +125,7 @@ export async function fileSource(file: string, stored: FeedPosition | null = nul
  */
 async function reopenedStart(
   handle: FileHandle,
-  stored: FeedPosition | null,
+  stored: BytePosition | null,
   readFrom: ReopenFrom,
 ): Promise<FileStart> {
   const isGzip = await isGzipFile(handle)
@@ -152,7 +159,7 @@ async function wholeFile(
     byteCounts: read,
     // Another file may stand at the path by now.
     reopen: async (position, readFrom) =>
-      wholeFile(name, handle, await reopenedStart(handle, position, readFrom), read),
+      wholeFile(name, handle, await reopenedStart(handle, inText(position), readFrom), read),
     close: () => handle.close(),
   }
 }

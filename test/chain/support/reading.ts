@@ -4,7 +4,7 @@ import { chainFeed, chainName } from '../../../src/chain/feed.ts'
 import type { ChainFile } from '../../../src/cli/commands/chain.ts'
 import type { ChainPosition } from '../../../src/chain/chain-position.ts'
 import type { Database } from '../../../src/database/database.ts'
-import { readFeedPosition } from '../../../src/database/write/feed.ts'
+import { inChain, readFeedPosition } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import type { Summary } from '../../../src/feed/run.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
@@ -133,6 +133,6 @@ export async function applyChain(
   messages: ReaderMessage[] = [],
 ): Promise<Summary> {
   const options = optionsOf(json, { messages })
-  const source = chainFeed(options, await readFeedPosition(database.prisma, chainName(options.config)))
+  const source = chainFeed(options, inChain(await readFeedPosition(database.prisma, chainName(options.config))))
   return ingest({ database, source })
 }

@@ -407,7 +407,7 @@ function chainSource(name: string, block: number): FactSource {
   }
   const hash = `0x${'ab'.repeat(32)}` as const
   const position = encodePosition(1, { block: { number: block, hash }, late: [], skipsApplied: false })
-  return { name, start: { line: 0, byte: 0 }, facts: facts(), positionAfter: () => position }
+  return { name, start: { line: 0 }, facts: facts(), positionAfter: () => position }
 }
 
 test('the README of operations names each metric with its labels, and no other', async () => {

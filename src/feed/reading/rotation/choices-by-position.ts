@@ -1,4 +1,4 @@
-import type { FeedPosition } from '../../../database/write/feed.ts'
+import type { BytePosition } from '../../../database/write/feed.ts'
 import { containsPosition, extendsBeyond } from '../file-position.ts'
 import type { FollowedPath } from './followed-file.ts'
 import { allGenerations, fromNewest, fromOldest, type RotatedFileChoice } from './rotated-files.ts'
@@ -9,7 +9,7 @@ type Followed = Pick<FollowedPath, 'readUntil' | 'signal'>
  * Returns a choice of the newest rotated file that contains a position, and of those that were written after it, or since the feed was
  * read to its end last: lines may have come late in one that is older than the next. Of all without a position.
  */
-export function fromNewestContaining(followed: Followed, position: FeedPosition | null): RotatedFileChoice {
+export function fromNewestContaining(followed: Followed, position: BytePosition | null): RotatedFileChoice {
   if (position === null) return allGenerations
   return fromNewest(readUntilNs(followed), (handle) => containsPosition(handle, position, followed.signal))
 }
@@ -19,7 +19,7 @@ export function fromNewestContaining(followed: Followed, position: FeedPosition 
  * after it. Files may begin alike, so that a newer one contains the position as well.
  * @param followed its feed, of which all that was written before `readUntil` is applied
  */
-export function fromOldestExtending(followed: Followed, position: FeedPosition): RotatedFileChoice {
+export function fromOldestExtending(followed: Followed, position: BytePosition): RotatedFileChoice {
   return fromOldest(readUntilNs(followed), (handle) => extendsBeyond(handle, position, followed.signal))
 }
 

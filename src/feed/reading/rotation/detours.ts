@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FeedPosition } from '../../../database/write/feed.ts'
+import type { BytePosition } from '../../../database/write/feed.ts'
 import { containsPosition, type FileStart, handledPrefixUpTo } from '../file-position.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
 import { type FileBeginning, unknownBeginning } from './file-beginning.ts'
@@ -11,7 +11,7 @@ export interface EarlierFile {
   /** How much of it was read; infinite for a gzipped file that was read, which cannot grow. */
   readonly bytesRead: number
   /** Position at the end of what was read of it, without the number of its line; absent where another run has read it. */
-  readonly end?: FeedPosition
+  readonly end?: BytePosition
 }
 
 /** Where a file follows the one before it, as before the first detour from it. */
@@ -34,7 +34,7 @@ export class Detours {
   readonly #hadLast = new WeakSet<FileHandle>()
   readonly #before = new WeakMap<FileHandle, BeforeDetours>()
   /** How far files were read before they were left. */
-  #handled = new WeakMap<FileHandle, FeedPosition>()
+  #handled = new WeakMap<FileHandle, BytePosition>()
 
   /** Tells whether a file was left for the one before it. */
   hadAny(file: FileHandle): boolean {
@@ -68,7 +68,7 @@ export class Detours {
    * Returns the start of a file, with the prefix that was read before it was left for a detour, if it was, and has not changed since.
    * @param stored position of the feed in the database
    */
-  async afterDetour(file: FileHandle, start: FileStart, stored: FeedPosition | null): Promise<FileStart> {
+  async afterDetour(file: FileHandle, start: FileStart, stored: BytePosition | null): Promise<FileStart> {
     const left = this.#handled.get(file) ?? null
     if (left === null || start.start.byte > 0 || !(await containsPosition(file, left))) return start
     return { ...start, handledPrefix: await handledPrefixUpTo(file, left.byte, stored) }

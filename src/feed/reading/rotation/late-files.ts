@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FeedPosition } from '../../../database/write/feed.ts'
+import type { BytePosition } from '../../../database/write/feed.ts'
 import { UnrepeatableFeed } from '../../errors.ts'
 import { containsPosition } from '../file-position.ts'
 import { closeAll } from '../open-file.ts'
@@ -10,7 +10,7 @@ import { openRotated } from './rotated-files.ts'
 const maxFiles = 400
 
 interface LateFile {
-  readonly end: FeedPosition
+  readonly end: BytePosition
   /** Time of its last change, in nanoseconds. */
   readonly modifiedNs: bigint
 }
