@@ -1,5 +1,5 @@
 import { type Hex, isAddress, isHex } from 'viem'
-import type { ResumePoint } from './read-seconds.ts'
+import type { ResumePoint } from './reading.ts'
 import type { LateVault } from './vault-groups/set-aside.ts'
 
 /**

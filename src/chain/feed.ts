@@ -42,7 +42,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   // A position with line 0 is in the first second: reading starts from the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
   let listener: (end: ChainEnd) => Promise<void> = () => Promise.resolve()
-  const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
+  const onHead = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
     listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []
   let readApplied: ReadAppliedVaults = () => Promise.resolve([])
@@ -62,7 +62,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     }
     const isApplied = appliedIn(applied)
     const isAppliedEvent = appliedEventsIn(applied)
-    for await (const batch of readAllVaults({ ...connection, onEnd, isApplied, onSetAside, refused }, start)) {
+    for await (const batch of readAllVaults(connection, start, { isApplied, onHead }, { onSetAside, refused })) {
       const left = batch.facts.filter((fact) => !isAppliedEvent(fact))
       const all = line === 0 ? [...catalogue(options.config), ...left] : left
       if (all.length === 0) continue

@@ -4,11 +4,10 @@ import type { ChainConfig } from './config.ts'
 import { FinalBlockMissing } from './errors.ts'
 import { blockBelowFinal, breakExplainer, finalBlock } from './rpc/finality.ts'
 import { WrongFinals } from './rpc/newest/wrong-finals.ts'
-import type { Report } from './rpc/fault-watch.ts'
 import type { LogSource } from './log-source.ts'
 import { tailBlocks } from './rpc/log-ranges.ts'
 import { RangeWidth } from './rpc/nodes/range-width.ts'
-import type { Rpc } from './rpc/rpc.ts'
+import type { ChainConnection, ReadAttempt, Reading } from './reading.ts'
 
 /** Consecutive final blocks with the logs in them. A range ends between two seconds. */
 export interface BlockRange {
@@ -21,27 +20,16 @@ export interface BlockRange {
   readonly headers: ReadonlyMap<number, Header>
 }
 
+/** The chain that {@link followChain} reads. */
+export type FollowedNodes = Pick<ChainConnection, 'rpc' | 'report' | 'signal' | 'once'> & {
+  readonly config: Pick<ChainConfig, 'finality' | 'pollSeconds'>
+}
+
 /** Options of {@link followChain}. */
-export interface FollowOptions {
-  readonly rpc: Rpc
+export interface FollowOptions extends Pick<Reading, 'until' | 'onHead'>, Pick<ReadAttempt, 'distrustsRanges'> {
   readonly logs: LogSource
-  readonly finality: ChainConfig['finality']
-  readonly pollSeconds: number
   /** The block before the first one. */
   readonly parent: Header
-  /** Ends at the newest final block instead of waiting for more, but not before `until` where it is set. */
-  readonly once: boolean
-  /** Ends before this block: the first block of a second, which one of the nodes has reported as final. */
-  readonly until?: number | undefined
-  /** Reads the logs of the backfill block by block, too: answers about ranges have been incomplete. */
-  readonly distrustsRanges?: boolean | undefined
-  readonly signal: AbortSignal
-  readonly report: Report
-  /**
-   * Called with the newest block that was read when there is no further final block; all facts before it have been
-   * consumed.
-   */
-  readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
 }
 
 /**
@@ -50,18 +38,19 @@ export interface FollowOptions {
  * @throws {ChainDiverged} when a final block was reorganised
  * @throws {ChainUnreadable} when `once` is set, and nodes name wrong blocks as final again and again, for a minute
  */
-export async function* followChain(options: FollowOptions): AsyncGenerator<BlockRange> {
-  const { rpc, finality, pollSeconds, once, signal, until = Infinity } = options
+export async function* followChain(chain: FollowedNodes, options: FollowOptions): AsyncGenerator<BlockRange> {
+  const { rpc, once, signal, report, config } = chain
+  const { logs, until = Infinity } = options
   const width = new RangeWidth()
-  if (options.distrustsRanges === true) width.distrust()
-  const wrongFinals = new WrongFinals({ ...options, times: rpc.faultTimes })
+  if (options.distrustsRanges) width.distrust()
+  const wrongFinals = new WrongFinals({ report, once, times: rpc.faultTimes })
   let last = options.parent
   for (;;) {
-    const final = await finalBlock(rpc, finality)
+    const final = await finalBlock(rpc, config.finality)
     // A node of another, shorter chain would be waited for silently.
     if (final.number < last.number) await rpc.checkChain()
     try {
-      for await (const range of readUpTo(options, last, final.number, width)) {
+      for await (const range of readUpTo(chain, logs, { parent: last, final: final.number, until, width })) {
         yield range
         last = range.headers.get(range.to) as Header
         wrongFinals.reset()
@@ -74,8 +63,8 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Block
     }
     // The final block may come from a node that lags, before `until`.
     if (once && (until === Infinity || last.number + 1 >= until)) return
-    await options.onEnd?.(last)
-    await wait(pollSeconds * 1_000, undefined, { signal })
+    await options.onHead?.(last)
+    await wait(config.pollSeconds * 1_000, undefined, { signal })
   }
 }
 
@@ -86,16 +75,17 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Block
  */
 export async function awaitFinal(
   firstBlock: number,
-  { rpc, finality, pollSeconds, once, signal, report, onEnd }: Omit<FollowOptions, 'logs' | 'parent' | 'until'>,
+  { rpc, config, once, signal, report }: FollowedNodes,
+  onHead: Reading['onHead'],
 ): Promise<boolean> {
   for (let waits = false; ; waits = true) {
-    const final = await finalBlock(rpc, finality)
+    const final = await finalBlock(rpc, config.finality)
     if (final.number >= firstBlock) return true
     if (!waits) {
       report('info', 'The first vault begins after the newest final block', { firstBlock, final: final.number })
     }
-    if (!once) await onEnd?.(final)
-    const pause = once ? null : wait(pollSeconds * 1_000, undefined, { signal })
+    if (!once) await onHead?.(final)
+    const pause = once ? null : wait(config.pollSeconds * 1_000, undefined, { signal })
     // A node of another, shorter chain would be waited for silently.
     await Promise.all([rpc.checkChain(), pause])
     if (once) return false
@@ -103,48 +93,56 @@ export async function awaitFinal(
 }
 
 /** Reads the blocks up to a final one: the backfill in ranges, the tail of newest blocks one by one. */
-async function* readUpTo(options: FollowOptions, parent: Header, final: number, width: RangeWidth) {
-  const { until = Infinity } = options
+async function* readUpTo(
+  chain: FollowedNodes,
+  logs: LogSource,
+  { parent, final, until, width }: { parent: Header; final: number; until: number; width: RangeWidth },
+): AsyncGenerator<BlockRange> {
   let last = parent
   const oldest = Math.min(final - tailBlocks, until - 1)
   while (oldest > last.number) {
-    const range = await readBackfillRange(options, last, oldest, width)
+    const range = await readBackfillRange(chain, logs, last, oldest, width)
     yield range
     last = range.headers.get(range.to) as Header
   }
-  yield* readTail(options, last, Math.min(final, until))
+  yield* readTail(chain, logs, last, Math.min(final, until))
 }
 
 /** Reads one range of the backfill, as wide as the nodes permit. */
 async function readBackfillRange(
-  options: FollowOptions,
+  chain: FollowedNodes,
+  logs: LogSource,
   parent: Header,
   limit: number,
   width: RangeWidth,
 ): Promise<BlockRange> {
-  const { rpc, logs } = options
-  const first = await nextBlock(options, parent)
-  const headers = await readToNextSecond(options, Math.min(parent.number + width.blocks, limit))
+  const first = await nextBlock(chain, parent)
+  const headers = await readToNextSecond(chain, Math.min(parent.number + width.blocks, limit))
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
   const found = await logs.ofRange(from, to, width)
   // Parent hashes do not cover the blocks in between: a node of another chain would return no logs for them.
-  await rpc.checkChain()
+  await chain.rpc.checkChain()
   return { from, to, logs: found, isVerified: false, headers: headers.set(from, first) }
 }
 
 /** Reads the tail block by block, up to the one before the final block; yields the blocks of one second together. */
-async function* readTail(options: FollowOptions, parent: Header, final: number): AsyncGenerator<BlockRange> {
+async function* readTail(
+  chain: FollowedNodes,
+  logs: LogSource,
+  parent: Header,
+  final: number,
+): AsyncGenerator<BlockRange> {
   if (parent.number + 1 >= final) return
-  let block = await nextBlock(options, parent)
+  let block = await nextBlock(chain, parent)
   let blocks: Header[] = []
   while (block.number < final) {
     const current = block
     blocks.push(current)
-    block = await nextBlock(options, current)
+    block = await nextBlock(chain, current)
     if (block.ts === current.ts) continue
     const headers = new Map([...blocks, block].map((header) => [header.number, header]))
     const to = current.number
-    yield { from: to - blocks.length + 1, to, headers, ...(await options.logs.ofSecond(blocks)) }
+    yield { from: to - blocks.length + 1, to, headers, ...(await logs.ofSecond(blocks)) }
     blocks = []
   }
 }
@@ -153,9 +151,9 @@ async function* readTail(options: FollowOptions, parent: Header, final: number):
  * Reads the block after a final one, and verifies its parent hash.
  * @throws {Contradiction} when its time is before that of its parent
  */
-async function nextBlock({ rpc, finality }: FollowOptions, parent: Header): Promise<Header> {
+async function nextBlock({ rpc, config }: FollowedNodes, parent: Header): Promise<Header> {
   const explainBreak = breakExplainer(rpc, parent)
-  const next = await blockBelowFinal(rpc, finality, parent.number + 1, (block) =>
+  const next = await blockBelowFinal(rpc, config.finality, parent.number + 1, (block) =>
     block.parentHash === parent.hash ? block : explainBreak(),
   )
   requireTimeOrder(parent, next)
@@ -163,10 +161,10 @@ async function nextBlock({ rpc, finality }: FollowOptions, parent: Header): Prom
 }
 
 /** Reads headers from a block on, up to the first one of a later second. */
-async function readToNextSecond({ rpc, finality }: FollowOptions, number: number): Promise<Map<number, Header>> {
+async function readToNextSecond({ rpc, config }: FollowedNodes, number: number): Promise<Map<number, Header>> {
   const headers = new Map<number, Header>()
   for (let next = number; ; next++) {
-    const header = await blockBelowFinal(rpc, finality, next)
+    const header = await blockBelowFinal(rpc, config.finality, next)
     headers.set(next, header)
     if (header.ts !== headers.get(number)?.ts) return headers
   }

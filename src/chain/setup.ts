@@ -5,7 +5,7 @@ import type { BlockFactsOptions, PriceConsequence } from './facts/block-values.t
 import { finalBlock } from './rpc/finality.ts'
 import { Acquisitions } from './valuation/acquisitions.ts'
 import { readTokens } from './valuation/tokens.ts'
-import type { ChainConnection } from './read-seconds.ts'
+import type { ChainConnection } from './reading.ts'
 import type { SetAsideVault } from './vault-groups/set-aside.ts'
 import { compareLogNumbers } from './rpc/newest/log-numbers.ts'
 import { NewestBlocks } from './rpc/newest/newest-blocks.ts'

@@ -4,17 +4,19 @@ import { readVaultGroup } from '../../src/chain/vault-groups/read-vault-group.ts
 import type { Header } from '../../src/chain/rpc/block.ts'
 import { NewestBlocks } from '../../src/chain/rpc/newest/newest-blocks.ts'
 import type { SecondFacts } from '../../src/chain/facts/second-facts.ts'
-import type { ReaderOptions, readSeconds } from '../../src/chain/read-seconds.ts'
+import type { readSeconds } from '../../src/chain/read-seconds.ts'
+import type { ChainConnection } from '../../src/chain/reading.ts'
 
 const vault = { address: `0x${'1'.repeat(40)}` as const, strategy: 'one', firstBlock: 1 }
 const { signal } = new AbortController()
 const rpc = { newest: new NewestBlocks(), useAllNodes: vi.fn() }
-const options = { config: { vaults: [vault] }, report: () => undefined, signal, rpc } as unknown as ReaderOptions
+const chain = { config: { vaults: [vault] }, report: () => undefined, signal, rpc } as unknown as ChainConnection
 
 async function faultsOf(read: typeof readSeconds): Promise<unknown[]> {
   const faults: unknown[] = []
   const onFault = (...fault: unknown[]): void => void faults.push(fault)
-  const seconds = readVaultGroup(options, { vaults: [vault], from: { number: 1, hash: '0x' } }, onFault, read)
+  const group = { vaults: [vault], from: { number: 1, hash: '0x' } as const }
+  const seconds = readVaultGroup(chain, group, { isApplied: () => false }, onFault, read)
   for await (const second of seconds) expect(second).toBeUndefined()
   return faults
 }
@@ -22,13 +24,13 @@ async function faultsOf(read: typeof readSeconds): Promise<unknown[]> {
 /** Returns a reader of blocks without facts, each of which contradicts the logs a number of times. */
 function contradicting(times: number, blocks: number): typeof readSeconds {
   const counts = new Map<number, number>()
-  return async function* ({ onRead }) {
+  return async function* (_chain, _group, _reading, { onRead }) {
     for (let block = 1; block <= blocks; block++) {
       const count = counts.get(block) ?? 0
       counts.set(block, count + 1)
       yield* await Promise.resolve<SecondFacts[]>([])
       if (count < times) throw new Contradiction('a log is missing', vault.address)
-      onRead?.(block)
+      onRead(block)
     }
   }
 }

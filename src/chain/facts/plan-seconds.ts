@@ -1,25 +1,21 @@
 import type { Address } from '../../domain/address.ts'
 import { type BlockPlan, hasFacts, planBlocks, withoutApplied } from './block-plan.ts'
-import type { ChainConfig } from '../config.ts'
+import type { VaultConfig } from '../config.ts'
 import { Contradiction } from '../errors.ts'
 import type { BlockRange } from '../follow.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import type { SecondBlocks } from './second-facts.ts'
+import type { ReadAttempt, Reading } from '../reading.ts'
 import { type ArrivalOptions, readArrivals } from '../positions/arrivals.ts'
 import { readCustodyMoves } from '../positions/custody.ts'
 import type { VaultHoldings } from '../positions/holding.ts'
 import type { Holdings } from '../positions/holdings.ts'
 
-/** Returns whether all facts of a vault up to a time are applied. */
-export type IsApplied = (vault: Address, ts: number) => boolean
-
 /** Options of {@link planSeconds}. */
-export interface SecondsOptions extends ArrivalOptions {
-  readonly config: Pick<ChainConfig, 'vaults' | 'markEveryBlocks'>
-  readonly isApplied: IsApplied
-  /** Whether a log that can't be decoded is its contract's fault: repeated reads, at the next nodes, have confirmed it. */
-  readonly blamesContract?: boolean | undefined
+export interface SecondsOptions extends Pick<Reading, 'isApplied'>, Pick<ReadAttempt, 'blamesContract'> {
+  readonly vaults: readonly VaultConfig[]
+  readonly markEveryBlocks: number
 }
 
 /**
@@ -28,23 +24,23 @@ export interface SecondsOptions extends ArrivalOptions {
  */
 export async function planSeconds(
   range: BlockRange,
-  options: SecondsOptions,
   holdings: Holdings,
+  chain: ArrivalOptions,
+  { vaults, markEveryBlocks, isApplied, blamesContract }: SecondsOptions,
 ): Promise<SecondBlocks[]> {
-  const { config, rpc, isApplied } = options
   const known = new Map(range.headers)
   const headerAt = async (number: number): Promise<Header> => {
-    const header = known.get(number) ?? (await rpc.ask((node) => node.block(number)))
+    const header = known.get(number) ?? (await chain.rpc.ask((node) => node.block(number)))
     known.set(number, header)
     return header
   }
   const { number, parentHash } = await headerAt(range.from)
   const before = { number: number - 1, hash: parentHash }
   const bounds = { before, end: await headerAt(range.to), headerAt }
-  holdings.expect(await readArrivals(range.logs, holdings, bounds, options))
-  holdings.expectCustody(await readCustodyMoves(range.logs, holdings, headerAt, options))
-  const plans = planBlocks(range, { ...config, holdings })
-  if (options.blamesContract !== true) requireDecoded(plans)
+  holdings.expect(await readArrivals(range.logs, holdings, bounds, chain))
+  holdings.expectCustody(await readCustodyMoves(range.logs, holdings, headerAt, chain))
+  const plans = planBlocks(range, { vaults, markEveryBlocks, holdings })
+  if (!blamesContract) requireDecoded(plans)
   const placed = await Promise.all(
     plans.filter(hasFacts).map(async (plan) => ({ plan, header: await headerAt(plan.number) })),
   )

@@ -3,9 +3,10 @@ import type { Address } from '../../domain/address.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
 import { ChainUnreadable, FactRefused, NoVaultLeft } from '../errors.ts'
-import type { ReaderOptions, ResumePoint } from '../read-seconds.ts'
+import type { ChainConnection, IsApplied, Reading, ResumePoint } from '../reading.ts'
 import type { Header } from '../rpc/block.ts'
 import { breakExplainer, finalBlock } from '../rpc/finality.ts'
+import type { Report } from '../rpc/fault-watch.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { ChainCursor } from '../chain-position.ts'
 import type { LateVault, SetAsideVault } from './set-aside.ts'
@@ -16,8 +17,8 @@ export interface ResumableFacts extends Pick<ChainCursor, 'block' | 'late'> {
   readonly facts: readonly FactInput[]
 }
 
-/** Options of {@link readAllVaults}. */
-export interface AllVaultsOptions extends ReaderOptions {
+/** Vaults that are not read, or not any more. */
+export interface UnreadVaults {
   /** Called with all vaults that are set aside, whenever one is added. */
   readonly onSetAside: (vaults: readonly SetAsideVault[]) => void
   /** Vaults that are not read because the feed has refused one of their facts, with the reasons. */
@@ -31,29 +32,30 @@ export interface AllVaultsOptions extends ReaderOptions {
  * @throws {ChainError} when a retry cannot help, or no vault is left and the chain is not followed
  */
 export async function* readAllVaults(
-  options: AllVaultsOptions,
+  chain: ChainConnection,
   start: Pick<ChainCursor, 'block' | 'late'> | null,
+  reading: Omit<Reading, 'until'>,
+  { onSetAside, refused }: UnreadVaults,
 ): AsyncGenerator<ResumableFacts, void> {
-  const aside = new AsideVaults(options)
-  for (const [address, reason] of options.refused) {
-    aside.add({ address, ...(await resumePointOf(options, address, start)) }, new FactRefused(address, reason))
+  const aside = new AsideVaults(chain.report, onSetAside)
+  for (const [address, reason] of refused) {
+    aside.add({ address, ...(await resumePointOf(chain, address, start)) }, new FactRefused(address, reason))
   }
   const from =
-    start !== null && start.late.length > 0 ? yield* readLateVaults(options, start, aside) : (start?.block ?? null)
-  const vaults = options.config.vaults.filter(({ address }) => !aside.has(address))
-  for await (const { start: block, facts } of readVaultGroup(options, { vaults, from }, (...fault) =>
-    aside.add(...fault),
-  )) {
-    yield { block, facts, late: aside.late }
-  }
-  if (aside.late.length < options.config.vaults.length) return
-  if (options.once) throw aside.error()
-  await pollWithoutVaults(options)
+    start !== null && start.late.length > 0
+      ? yield* readLateVaults(chain, start, reading.isApplied, aside)
+      : (start?.block ?? null)
+  const vaults = chain.config.vaults.filter(({ address }) => !aside.has(address))
+  const seconds = readVaultGroup(chain, { vaults, from }, reading, (...fault) => aside.add(...fault))
+  for await (const { start: block, facts } of seconds) yield { block, facts, late: aside.late }
+  if (aside.late.length < chain.config.vaults.length) return
+  if (chain.once) throw aside.error()
+  await pollWithoutVaults(chain, reading.onHead)
 }
 
 /** Returns the block to resume from for a vault that is set aside at the start. */
 async function resumePointOf(
-  { config, rpc }: AllVaultsOptions,
+  { config, rpc }: ChainConnection,
   vault: Address,
   start: Pick<ChainCursor, 'block' | 'late'> | null,
 ): Promise<ResumePoint> {
@@ -64,10 +66,13 @@ async function resumePointOf(
 }
 
 /** Continues to poll a chain of which no vault can be read, until the operator corrects the file and restarts. */
-async function pollWithoutVaults({ rpc, config, signal, onEnd, report }: AllVaultsOptions): Promise<void> {
+async function pollWithoutVaults(
+  { rpc, config, signal, report }: ChainConnection,
+  onHead: Reading['onHead'],
+): Promise<void> {
   report('error', 'None of the vaults can be read: mend the file and start again', {})
   for (;;) {
-    await onEnd?.(await finalBlock(rpc, config.finality))
+    await onHead?.(await finalBlock(rpc, config.finality))
     await wait(config.pollSeconds * 1_000, undefined, { signal })
   }
 }
@@ -77,21 +82,23 @@ async function pollWithoutVaults({ rpc, config, signal, onEnd, report }: AllVaul
  * @returns the first block of that second
  */
 async function* readLateVaults(
-  options: AllVaultsOptions,
+  chain: ChainConnection,
   { block, late }: Pick<ChainCursor, 'block' | 'late'>,
+  isApplied: IsApplied,
   aside: AsideVaults,
 ): AsyncGenerator<ResumableFacts, Header> {
-  const end = await firstOfSecond(options.rpc, block)
+  const end = await firstOfSecond(chain.rpc, block)
   const left = late.filter(({ address }) => !aside.has(address))
   const behind = left.filter(({ number }) => number < end.number).sort((a, b) => a.number - b.number)
   const [first] = behind
   if (first === undefined) return end
-  options.report('info', 'Vaults that were set aside are read again', { vaults: behind.map(({ address }) => address) })
-  const vaults = options.config.vaults.filter(({ address }) => behind.some((vault) => vault.address === address))
+  chain.report('info', 'Vaults that were set aside are read again', { vaults: behind.map(({ address }) => address) })
+  const vaults = chain.config.vaults.filter(({ address }) => behind.some((vault) => vault.address === address))
   const remaining = new Map(behind.map((vault) => [vault.address, vault]))
   // Impatient, so that the other vaults do not wait for nodes that lack old blocks.
-  const bounded = { ...options, rpc: options.impatientRpc, once: true, onEnd: undefined, until: end.number }
-  const seconds = readVaultGroup(bounded, { vaults, from: first }, (vault, fault) => {
+  const impatient = { ...chain, rpc: chain.impatientRpc, once: true }
+  const reading = { isApplied, until: end.number }
+  const seconds = readVaultGroup(impatient, { vaults, from: first }, reading, (vault, fault) => {
     remaining.delete(vault.address)
     aside.add(vault, fault)
   })
@@ -116,7 +123,10 @@ function laterOf(vault: LateVault, { number, hash }: Header): LateVault {
 class AsideVaults {
   readonly #vaults = new Map<string, { readonly late: LateVault; readonly error: Error }>()
 
-  constructor(readonly options: AllVaultsOptions) {}
+  constructor(
+    readonly report: Report,
+    readonly onSetAside: UnreadVaults['onSetAside'],
+  ) {}
 
   get late(): LateVault[] {
     return [...this.#vaults.values()].map(({ late }) => late)
@@ -129,9 +139,9 @@ class AsideVaults {
   add(late: LateVault, error: Error): void {
     this.#vaults.set(late.address, { late, error })
     const { address, number: block } = late
-    this.options.report('error', `A vault is set aside: ${error.message}`, { vault: address, block })
+    this.report('error', `A vault is set aside: ${error.message}`, { vault: address, block })
     const all = [...this.#vaults.values()]
-    this.options.onSetAside(
+    this.onSetAside(
       all.map((one) => ({ address: one.late.address, reason: one.error.message, block: one.late.number })),
     )
   }

@@ -3,7 +3,8 @@ import { BaseError } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
 import type { SecondFacts } from '../facts/second-facts.ts'
-import { type ReaderOptions, readSeconds, type ResumePoint } from '../read-seconds.ts'
+import { readSeconds } from '../read-seconds.ts'
+import type { ChainConnection, Reading, ResumePoint, VaultGroup } from '../reading.ts'
 import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import type { LateVault, VaultFault } from './set-aside.ts'
@@ -11,18 +12,13 @@ import type { LateVault, VaultFault } from './set-aside.ts'
 /** Maximum number of retries where logs and contracts disagree. */
 const maxRereads = 5
 const rereadSeconds = 1
-/** Retries from which on the logs of old blocks are read one by one: some nodes cut answers about ranges off. */
+/** Retries from which on the logs of the backfill are read block by block: some nodes cut answers about ranges off. */
 const rereadsInRanges = 3
-
-/** Vaults that are read together, and the block to resume from. */
-export interface VaultGroup {
-  readonly vaults: readonly VaultConfig[]
-  readonly from: ResumePoint | null
-}
 
 /** Called for a vault with a fault, with the block from which it is not read any more. */
 export type OnFault = (vault: LateVault, fault: VaultFault) => void
 
+/** A {@link VaultGroup} as far as it has been read. */
 interface GroupState {
   from: ResumePoint | null
   /** The last second that was yielded, and the first of its blocks. */
@@ -41,28 +37,29 @@ interface GroupState {
  * @throws {ChainError} when a retry cannot help
  */
 export async function* readVaultGroup(
-  options: ReaderOptions,
+  chain: ChainConnection,
   { vaults, from }: VaultGroup,
+  reading: Reading,
   onFault: OnFault,
   read = readSeconds,
 ): AsyncGenerator<Omit<SecondFacts, 'faults'>, void> {
   const state: GroupState = { from, lastTs: -1, lastBlock: -1, readTo: -1, rereads: 0, vaults }
   while (state.vaults.length > 0) {
     try {
-      const isAtEnd = yield* readUntilFault(options, state, onFault, read)
+      const isAtEnd = yield* readUntilFault(chain, state, reading, onFault, read)
       if (isAtEnd) return
     } catch (error) {
       // An error of viem's decoder: one node may have garbled a log of a venue.
       const isUndecodable = error instanceof BaseError
       if (!isUndecodable && !(error instanceof Contradiction) && !isOfVault(error)) throw error
       if (++state.rereads > (error instanceof Contradiction ? maxRereads : emptyConfirmations - 1)) {
-        await leaveOutFailing(options, state, error, onFault)
+        await leaveOutFailing(chain, state, error, onFault)
         continue
       }
-      options.report('warn', 'The chain is read again', { reason: isUndecodable ? error.shortMessage : error.message })
-      options.rpc.newest.forgetAll()
-      options.rpc.useAllNodes()
-      await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
+      chain.report('warn', 'The chain is read again', { reason: isUndecodable ? error.shortMessage : error.message })
+      chain.rpc.newest.forgetAll()
+      chain.rpc.useAllNodes()
+      await wait(rereadSeconds * 1_000, undefined, { signal: chain.signal })
     }
   }
 }
@@ -72,21 +69,20 @@ export async function* readVaultGroup(
  * @returns whether the end of the chain was reached
  */
 async function* readUntilFault(
-  options: ReaderOptions,
+  chain: ChainConnection,
   state: GroupState,
+  reading: Reading,
   onFault: OnFault,
   read: typeof readSeconds,
 ): AsyncGenerator<Omit<SecondFacts, 'faults'>, boolean> {
-  const config = { ...options.config, vaults: [...state.vaults] }
   const distrustsRanges = state.rereads >= rereadsInRanges
   const blamesContract = state.rereads >= emptyConfirmations - 1
   const onRead = (block: number): void => {
     if (block > state.readTo) Object.assign(state, { readTo: block, rereads: 0 })
   }
-  for await (const { start, facts, faults } of read(
-    { ...options, config, onRead, distrustsRanges, blamesContract },
-    state.from,
-  )) {
+  const group = { vaults: state.vaults, from: state.from }
+  const attempt = { distrustsRanges, blamesContract, onRead }
+  for await (const { start, facts, faults } of read(chain, group, reading, attempt)) {
     // A second is repeated after a fault, possibly from a later one of its blocks on.
     if (start.number > state.lastBlock) requireTimeOrder({ number: state.lastBlock, ts: state.lastTs }, start)
     if (start.ts <= state.lastTs) continue
@@ -112,7 +108,7 @@ function isOfVault(error: unknown): error is ContractMismatch | SeveralMismatche
  * @throws {BaseError} the error itself, where it is of viem's decoder
  */
 async function leaveOutFailing(
-  { rpc }: ReaderOptions,
+  { rpc }: ChainConnection,
   state: GroupState,
   error: Contradiction | ContractMismatch | SeveralMismatches | BaseError,
   onFault: OnFault,
