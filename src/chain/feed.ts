@@ -24,11 +24,11 @@ export interface ChainFeed {
   /** Sets the function that reads which facts of vaults are applied in the database: they are not read from the chain again. */
   useAppliedVaults(read: ReadAppliedVaults): void
   /** Registers a listener that is called each time the newest final block has been read. */
-  onEnd(listener: (end: ChainEnd) => Promise<void>): void
+  onEnd(listener: (end: ReadHead) => Promise<void>): void
 }
 
 /** The newest block that was read, when there is no further final block. */
-export interface ChainEnd {
+export interface ReadHead {
   /** Time at which the end was reached, in milliseconds of performance.now(). */
   readonly lookedAtMilliseconds: number
   readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number }
@@ -41,7 +41,7 @@ export interface ChainEnd {
 export function chainFeed(options: ChainOptions, applied: ChainPosition | null): ChainFeed {
   // A position with line 0 is in the first second: reading starts from the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
-  let listener: (end: ChainEnd) => Promise<void> = () => Promise.resolve()
+  let listener: (end: ReadHead) => Promise<void> = () => Promise.resolve()
   const onHead = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
     listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []

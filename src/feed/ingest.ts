@@ -63,7 +63,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   try {
     for (let next: Run | null = run; next !== null; next = await ingestSource(options, run)) {
       run = next
-      run.source.onEnd?.(async (end) => recorder?.atEnd(end))
+      run.source.onEnd?.(async (end) => recorder?.recordEnd(end))
       run.source.useAppliedVaults?.((addresses) => readVerifiedVaults(options, run, addresses))
     }
     return run.summary

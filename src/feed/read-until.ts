@@ -35,7 +35,7 @@ export interface ReadUntilRecorder {
    * Records the end of a source.
    * @throws {CommitsLost} when the database has lost applied facts
    */
-  atEnd(end: SourceEnd): Promise<void>
+  recordEnd(end: SourceEnd): Promise<void>
   /** Resolves when no write is in progress. */
   settled(): Promise<void>
 }
@@ -52,7 +52,7 @@ export function createReadUntilRecorder({
   let writing: Promise<void> = Promise.resolve()
   let isWriting = false
   return {
-    async atEnd({ lookedAtMilliseconds, block, isWithinLine = false }) {
+    async recordEnd({ lookedAtMilliseconds, block, isWithinLine = false }) {
       const now = performance.now()
       if (now - startedAt < pauseMilliseconds) return
       startedAt = now

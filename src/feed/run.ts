@@ -1,4 +1,10 @@
-import { type FeedPosition, isSamePosition, type LockedPosition, offsetOf, trustedEnd } from '../database/write/feed.ts'
+import {
+  type FeedPosition,
+  isSamePosition,
+  type LockedPosition,
+  offsetOf,
+  trustedReadUntil,
+} from '../database/write/feed.ts'
 import { UnrepeatableFeed } from './errors.ts'
 import type { FactKind } from './fact/fact.ts'
 import { type ExpectedState, isUncovered } from './position/expected-state.ts'
@@ -84,7 +90,7 @@ export async function reopenRun(
   // A run that knows no facts yet has none to lose.
   const readFrom = expected.version !== null && mayLack ? 'beginning' : 'stored position'
   const { readUntil = null } = stored ?? {}
-  const proven = readUntil === null || nowSeconds === undefined ? readUntil : trustedEnd(readUntil, nowSeconds())
+  const proven = readUntil === null || nowSeconds === undefined ? readUntil : trustedReadUntil(readUntil, nowSeconds())
   const reopenedSource = await source.reopen(stored && { ...stored, readUntil: proven }, readFrom)
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh

@@ -23,7 +23,7 @@ test('the end of a source is not written while an earlier write waits, which may
   })
   const atEnd = async (): Promise<void> => {
     vi.advanceTimersByTime(20_000)
-    await recorder.atEnd({ lookedAtMilliseconds: performance.now() })
+    await recorder.recordEnd({ lookedAtMilliseconds: performance.now() })
   }
   await atEnd()
   await atEnd()

@@ -63,8 +63,8 @@ export async function planSeconds(
       let end = (blocks.at(-1) as (typeof blocks)[number]).header
       for (let next = await headerAt(end.number + 1); next.ts === end.ts; next = await headerAt(end.number + 1))
         end = next
-      const marked = atEnd(blocks, end, planOf, ({ marked }) => marked)
-      const minting = atEnd(blocks, end, planOf, ({ minting }) => minting)
+      const marked = heldAtEnd(blocks, end, planOf, ({ marked }) => marked)
+      const minting = heldAtEnd(blocks, end, planOf, ({ minting }) => minting)
       return { blocks, end, marked, minting: new Map([...minting].filter(([vault]) => !marked.has(vault))) }
     }),
   )
@@ -78,7 +78,7 @@ function requireDecoded(plans: readonly BlockPlan[]): void {
  * Returns vaults of the blocks of a second with their positions at its end: a later block of the second may change
  * positions without a fact, for example a position in unknown tokens.
  */
-function atEnd(
+function heldAtEnd(
   blocks: SecondBlocks['blocks'],
   end: Header,
   planOf: ReadonlyMap<number, BlockPlan>,

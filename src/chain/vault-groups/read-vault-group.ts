@@ -46,8 +46,8 @@ export async function* readVaultGroup(
   const state: GroupState = { from, lastTs: -1, lastBlock: -1, readTo: -1, rereads: 0, vaults }
   while (state.vaults.length > 0) {
     try {
-      const isAtEnd = yield* readUntilFault(chain, state, reading, onFault, read)
-      if (isAtEnd) return
+      const isAtHead = yield* readUntilFault(chain, state, reading, onFault, read)
+      if (isAtHead) return
     } catch (error) {
       // An error of viem's decoder: one node may have garbled a log of a venue.
       const isUndecodable = error instanceof BaseError

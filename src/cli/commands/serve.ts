@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { Config } from '../../config.ts'
 import type { Database } from '../../database/database.ts'
 import { isReadOnly } from '../../database/permissions.ts'
-import { readFeedEnd, readFeedPosition } from '../../database/write/feed.ts'
+import { readUntilOfFeed, readFeedPosition } from '../../database/write/feed.ts'
 import { demoFacts } from '../../feed/demo/demo.ts'
 import { ingest } from '../../feed/ingest.ts'
 import { retryDuringOutage } from '../../feed/retry.ts'
@@ -136,7 +136,7 @@ export function followFeeds(
       rejectsBase: feed,
       async open() {
         const stored = await readFeedPosition(prisma, name)
-        const readUntil = await readFeedEnd(prisma, name, command.nowSeconds)
+        const readUntil = await readUntilOfFeed(prisma, name, command.nowSeconds)
         return followedSource(name, stored, signal, watcher, readUntil)
       },
     })

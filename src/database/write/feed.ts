@@ -71,17 +71,17 @@ const skewSeconds = 60
  *   clocks of several machines, or before and after a correction, differ by less
  * @returns null where it never was; 0 where the time is unknown, so that nothing counts as read
  */
-export async function readFeedEnd(
+export async function readUntilOfFeed(
   prisma: Pick<PrismaClient, 'feed'>,
   name: string,
   nowSeconds: () => number,
 ): Promise<number | null> {
   const { readUntil = null } = (await prisma.feed.findUnique({ where: { name }, select: { readUntil: true } })) ?? {}
-  return readUntil === null ? null : trustedEnd(Number(readUntil), nowSeconds())
+  return readUntil === null ? null : trustedReadUntil(Number(readUntil), nowSeconds())
 }
 
 /** Returns a recorded end of a feed as far as a clock confirms it, both in Unix seconds; 0 where nothing counts as read. */
-export function trustedEnd(readUntil: number, nowSeconds: number): number {
+export function trustedReadUntil(readUntil: number, nowSeconds: number): number {
   if (readUntil <= nowSeconds) return readUntil
   return readUntil <= nowSeconds + skewSeconds ? nowSeconds - skewSeconds : 0
 }

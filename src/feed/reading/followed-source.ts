@@ -114,7 +114,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     ...file,
     reader,
     inPlaceChanges: isGzip ? null : inPlaceChangeDetector(handle, from.digest, signal),
-    atEnd: (end) => listener(end),
+    onEnd: (end) => listener(end),
     openMissed: (successor, sinceNs) => openMissed({ ...file, digest: from.digest, successor, sinceNs }),
     endDetour: () => (earlier === null ? undefined : detours.end()),
     hasLateLines: () => hasLateLines(earlier),

@@ -71,7 +71,7 @@ export interface GrowingFileOptions {
   readonly watcher: PathWatcher | undefined
   readonly absence: PathAbsence
   /** Called each time the end was reached while it was the file at its path: everything available was read. */
-  readonly atEnd: (end: SourceEnd) => Promise<void>
+  readonly onEnd: (end: SourceEnd) => Promise<void>
   /** Ends reading. */
   readonly signal: AbortSignal
 }
@@ -106,7 +106,7 @@ interface PolledTime {
  * write to the renamed file until it opens the new one. The file stays open.
  */
 export function growingFile(options: GrowingFileOptions): GrowingFile {
-  const { name, reader, inPlaceChanges, atEnd, signal } = options
+  const { name, reader, inPlaceChanges, onEnd, signal } = options
   let { successors } = options
   let ending: Ending | null = null
   let isCut = false
@@ -167,7 +167,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
           (successor === null || polled.quiet >= quietMilliseconds)
         options.endDetour()
         const isLate = await options.hasLateLines()
-        if (isAtEnd && !isLate) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
+        if (isAtEnd && !isLate) await onEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if (await detectChange(ending !== null)) ending = 'changed in place'
         else if (isLate && !reader.isWithinLine() && options.takeDetour(ending !== null)) ending = 'late lines'
         if (ending !== null) return

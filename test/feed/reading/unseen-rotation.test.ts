@@ -18,7 +18,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { pathWatcher, monitorFeeds } from '../../../src/cli/feed-conditions.ts'
 import { createLog } from '../../../src/cli/log.ts'
-import { readFeedEnd, readFeedPosition } from '../../../src/database/write/feed.ts'
+import { readUntilOfFeed, readFeedPosition } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { type Rejects, rejectsFile } from '../../../src/feed/rejects.ts'
@@ -62,7 +62,7 @@ async function follow(nowSeconds?: () => number, rejects?: Rejects): Promise<() 
   const log = createLog({ level: 'info', secrets: [], output: { write: (line) => (said += line) } })
   const watcher = pathWatcher(feed, log, monitorFeeds())
   const stored = await readFeedPosition(database.prisma, feed)
-  const readUntil = await readFeedEnd(database.prisma, feed, clock)
+  const readUntil = await readUntilOfFeed(database.prisma, feed, clock)
   const source = await followedSource(feed, stored, stopping.signal, watcher, readUntil)
   const ended = ingest({
     database,
@@ -290,7 +290,7 @@ describe('lines that are added to the file before are applied after a restart of
     // The feed's end is recorded every 10 s, but not while lines wait.
     await pause(11_000)
     expect(await points()).toBe(4)
-    expect(await readFeedEnd(database.prisma, feed, clock)).toBeLessThan(clock() - 10)
+    expect(await readUntilOfFeed(database.prisma, feed, clock)).toBeLessThan(clock() - 10)
     await stop()
     await follow(clock)
     await eventually(async () => expect(await points(), said).toBe(5))
@@ -511,7 +511,7 @@ describe('a folder that cannot be listed', () => {
   test('stops a feed whose rotated file has lines that were added since it was read to its end', async () => {
     const stop = await follow(clock)
     await becomes('101')
-    await eventually(async () => expect(await readFeedEnd(database.prisma, feed, clock)).not.toBeNull())
+    await eventually(async () => expect(await readUntilOfFeed(database.prisma, feed, clock)).not.toBeNull())
     await stop()
     await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
     await withoutList(() => expect(follow(clock)).rejects.toThrow(/can't be listed: EACCES/))

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { codeIn, readmeOf, root, sectionOf } from '../contract/readmes.ts'
+import type { RunFunction } from '../support/coverage.ts'
+import { usdc, weth } from './support/amounts.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { openVault } from './support/operator.ts'
+import { deployProtocol } from './support/protocol.ts'
+import { chainJson } from './support/reading.ts'
+
+const section = sectionOf(readmeOf('src/chain'), '## The walk of a log')
+const spans = codeIn(section.slice(section.indexOf('\n1. '), section.indexOf('\n| folder')))
+const paths = spans.filter((span) => /\.ts$|\/$/.test(span)).map((span) => path.posix.join('chain', span))
+const files = paths.filter((each) => each.endsWith('.ts'))
+const folders = paths.filter((each) => each.endsWith('/'))
+/** Names of functions; those of JSON-RPC's methods have an underscore. */
+const functions = spans.filter((span) => /^[a-z][A-Za-z]+$/.test(span))
+
+describeOnChain('the walk of a log, in the README of the chain', () => {
+  let chain: TestChain
+  let folder: string
+  let ran: readonly Pick<RunFunction, 'file' | 'name'>[] = []
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'walk-'))
+    chain = await startChain()
+    const protocol = await deployProtocol(chain)
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const [, , alice] = chain.accounts as [Address, Address, Address]
+    const amounts = [
+      [protocol.usdc, usdc(3_000)],
+      [protocol.weth, weth(1)],
+    ] as const
+    const position = [protocol.manager, protocol.mintData(vault.address, -600, 600, amounts)] as const
+    // In the backfill and in the tail.
+    for (const blocks of [80, 30]) {
+      await chain.block(vault.deposit(alice, usdc(10_000)), protocol.mint(vault.address, protocol.weth, weth(1)))
+      await chain.block(vault.run(position))
+      await chain.mine(blocks)
+    }
+    const file = path.join(folder, 'chain.json')
+    const { address, firstBlock } = vault
+    await writeFile(file, JSON.stringify(chainJson(chain.url, protocol, [{ address, firstBlock }])))
+    const args = ['--import', 'tsx', path.join(import.meta.dirname, 'support/readme-walk-run.ts'), file]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
+    ran = JSON.parse(stdout) as typeof ran
+  }, patienceMilliseconds)
+  afterAll(async () => {
+    await chain.stop()
+    await rm(folder, { recursive: true })
+  })
+
+  const filesThatRan = (): Set<string> => new Set(ran.map(({ file }) => file))
+
+  test('names files that run', () => {
+    expect(files.length).toBeGreaterThan(30)
+    expect(files.filter((file) => !filesThatRan().has(file))).toEqual([])
+    expect(folders.filter((each) => ![...filesThatRan()].some((file) => file.startsWith(each)))).toEqual([])
+  })
+
+  test('names each file of the chain that runs, or the folder of it', () => {
+    const isNamed = (file: string): boolean => files.includes(file) || folders.some((each) => file.startsWith(each))
+    const ofChain = [...filesThatRan()].filter((file) => file.startsWith('chain/'))
+    expect(ofChain.filter((file) => !isNamed(file))).toEqual([])
+  })
+
+  test('names functions that run', () => {
+    const names = new Set(ran.map(({ name }) => name))
+    expect(functions.length).toBeGreaterThan(20)
+    expect(functions.filter((name) => !names.has(name))).toEqual([])
+  })
+
+  test('does not run a file of another feature', () => {
+    expect([...filesThatRan()]).not.toContain('chain/venues/v4/v4-changes.ts')
+  })
+})
