@@ -1,4 +1,4 @@
-import type { KindCounts, Summary } from '../feed/run.ts'
+import type { KindCounts, Summary } from '../feed/summary.ts'
 import type { ByteCounts } from '../feed/reading/decompress.ts'
 
 /** Progress of a run at one moment. */

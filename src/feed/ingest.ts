@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
-import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, parseBatch } from './batch.ts'
-import { beginningOf, countOutcomes, moveTo, newRun, recordNewest, reopenRun, type Run, type Summary } from './run.ts'
+import { createBatchAttempt } from './batch-attempt.ts'
+import { beginningOf, moveTo, newRun, recordNewest, reopenRun, type Run } from './run.ts'
 import { BadFact } from './errors.ts'
 import { applyRound } from './jobs/round.ts'
 import type { Writer } from './jobs/writer.ts'
@@ -13,9 +13,11 @@ import { CommitsLost, knownPosition } from './position/expected-state.ts'
 import { readVerifiedVaults } from './position/verified-vaults.ts'
 import { checkHourly, requireApplied } from './position/verified-position.ts'
 import { createReadUntilRecorder } from './read-until.ts'
-import type { Rejects } from './rejects.ts'
+import { rejectedLines } from './rejects/rejected-lines.ts'
+import type { Rejects } from './rejects/rejects.ts'
 import { type ReadSegment, readSegments } from './read-segments.ts'
 import { clockOf, type Source } from './reading/source.ts'
+import { countOutcomes, type Summary } from './summary.ts'
 
 /** Options of {@link ingest}. */
 export interface IngestOptions {
@@ -192,21 +194,23 @@ async function applyParsed(
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedUpTo, newestRead } = run
   const ofRun = { feed: source.name, handledPrefix: source.handledPrefix, expected, countedUpTo, newestRead, committed }
-  const attempt = createAttempt({ ...ofRun, database, rejects, nowSeconds: clockOf(source, options.nowSeconds) }, batch)
+  const attempt = createBatchAttempt(
+    { ...ofRun, database, rejects, nowSeconds: clockOf(source, options.nowSeconds) },
+    batch,
+  )
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return null
   const { outcomes, lastPosition, version } = result
   run.expected = { ...run.expected, lastPosition, version: version ?? run.expected.version }
   countOutcomes(run, lines, outcomes)
   recordNewest(run, parsed, outcomes)
-  const last = lines[outcomes.length - 1]
-  if (last !== undefined) moveTo(run, last)
+  const done = outcomes.length
+  if (done > 0) moveTo(run, lines[done - 1] as Line)
   const [bad] = rejectedLines(lines, outcomes)
   if (bad !== undefined && rejects === undefined) {
     const file = (await source.readName?.()) ?? source.name
     throw new BadFact(file, bad.line.number, bad.issue.key, bad.issue.reason, vaultOf(bad.line))
   }
-  const done = outcomes.length
   return done < lines.length ? { lines: lines.slice(done), parsed: parsed.slice(done) } : null
 }
 

@@ -5,12 +5,13 @@ import {
   offsetOf,
   trustedReadUntil,
 } from '../database/write/feed.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { UnrepeatableFeed } from './errors.ts'
-import type { FactKind } from './fact/fact.ts'
 import { type ExpectedState, isUncovered } from './position/expected-state.ts'
 import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
+import { emptySummary, type Summary } from './summary.ts'
 
 /** State of a run with an open source. */
 export interface Run {
@@ -101,84 +102,5 @@ export async function reopenRun(
     // In a file that no longer contains the applied lines, the changed lines were neither counted nor set aside.
     countedUpTo: reopenedSource.containsApplied === false ? 0 : (checkpoint?.line ?? 0),
     isFirstFile,
-  }
-}
-
-/** Number of lines by kind of fact; lines that are not facts have no kind. */
-export type KindCounts = Partial<Record<FactKind | 'unreadable', number>>
-
-/** Result of a run: how many lines were applied, skipped as known, and rejected. */
-export interface Summary {
-  readonly applied: KindCounts
-  readonly skipped: KindCounts
-  readonly rejected: KindCounts
-}
-
-/** Counts of a run at a committed position. */
-export interface Checkpoint {
-  /** Number of the last processed line. */
-  readonly line: number
-  readonly summary: Summary
-}
-
-/**
- * Maximum number of checkpoints, of some hundred bytes each: a lagging replica lacks at most the last seconds of
- * batches.
- */
-const maxCheckpoints = 10_000
-
-/** Returns a summary without any lines. */
-function emptySummary(): Summary {
-  return { applied: {}, skipped: {}, rejected: {} }
-}
-
-/**
- * Counts outcomes of lines.
- * @param countedUpTo the last line that was counted before
- * @param outcomes by index of the line; undefined for a line without one
- */
-export function countOutcomes(
-  { summary, countedUpTo }: { readonly summary: Summary; readonly countedUpTo: number },
-  lines: readonly Pick<Line, 'number'>[],
-  outcomes: readonly (LineOutcome | undefined)[],
-): void {
-  for (const [at, outcome] of outcomes.entries()) {
-    if (outcome === undefined || (lines[at]?.number ?? 0) <= countedUpTo) continue
-    const counts = summary[outcome.status]
-    const kind = outcome.kind ?? 'unreadable'
-    counts[kind] = (counts[kind] ?? 0) + 1
-  }
-}
-
-/** The newest checkpoints of a run, to which a failover may reset it. */
-class Checkpoints {
-  #newest: { readonly position: FeedPosition; readonly checkpoint: Checkpoint }[] = []
-
-  /**
-   * Adds a checkpoint.
-   * @param position undefined where the stored position does not cover everything that was applied
-   */
-  add(position: FeedPosition | null | undefined, { summary, ...rest }: Checkpoint): void {
-    if (position == null) return
-    if (this.#newest.length >= maxCheckpoints) this.#newest = this.#newest.slice(maxCheckpoints / 2)
-    const { line, fingerprint } = position
-    const at = 'block' in position ? { block: position.block } : { byte: position.byte }
-    // A copy, because a position whose fingerprint is not computed yet retains a whole chunk of lines.
-    this.#newest.push({
-      position: { line, ...at, fingerprint },
-      checkpoint: { ...rest, summary: structuredClone(summary) },
-    })
-  }
-
-  /**
-   * Removes all checkpoints after a position.
-   * @returns the checkpoint at the position; null where there is none, or the run had not processed all lines before it
-   */
-  backTo(position: FeedPosition | null): Checkpoint | null {
-    const at = this.#newest.findLastIndex((one) => isSamePosition(one.position, position))
-    this.#newest = this.#newest.slice(0, at + 1)
-    const found = this.#newest[at]?.checkpoint
-    if (found === undefined || found.line < (position?.line ?? 0)) return null
-    return { ...found, summary: structuredClone(found.summary) }
   }
 }

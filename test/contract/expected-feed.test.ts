@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Summary } from '../../src/feed/run.ts'
+import type { Summary } from '../../src/feed/summary.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { fileSource } from '../../src/feed/reading/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'

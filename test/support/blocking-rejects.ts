@@ -1,4 +1,4 @@
-import type { Rejects } from '../../src/feed/rejects.ts'
+import type { Rejects } from '../../src/feed/rejects/rejects.ts'
 import { deferred } from './deferred.ts'
 
 /** Rejects whose writes block until they are released, and so keep the transaction of a batch open. */

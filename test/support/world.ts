@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Database } from '../../src/database/database.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
-import type { Summary } from '../../src/feed/run.ts'
+import type { Summary } from '../../src/feed/summary.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { inputSource, type ByteSource } from '../../src/feed/reading/source.ts'
 

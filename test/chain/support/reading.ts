@@ -6,7 +6,7 @@ import type { ChainPosition } from '../../../src/chain/chain-position.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { inChain, readFeedPosition } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
-import type { Summary } from '../../../src/feed/run.ts'
+import type { Summary } from '../../../src/feed/summary.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import type { Protocol } from './protocol.ts'
 

@@ -5,12 +5,12 @@ import type { ExpectedState } from './position/expected-state.ts'
 import type { HandledPrefix, NewestTimes } from './position/handled-lines.ts'
 import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import { type AppliedBatch, applyBatch } from './projector/projector.ts'
-import type { Line } from './reading/lines.ts'
 import { retryConflicts } from './retry.ts'
-import type { Rejected, Rejects } from './rejects.ts'
+import { rejectedLines } from './rejects/rejected-lines.ts'
+import type { Rejects } from './rejects/rejects.ts'
 
-/** Options of {@link createAttempt}. */
-export interface AttemptOptions {
+/** Options of {@link createBatchAttempt}. */
+export interface BatchAttemptOptions {
   readonly database: Database
   readonly rejects: Rejects | undefined
   /** Name of the feed. */
@@ -33,8 +33,8 @@ export interface AttemptOptions {
  * whose response was lost is detected by the next attempt. A line that was set aside remains bad, in the next attempt and after
  * a conflict: it may be valid since a commit of this or of another writer, but would be newer than facts that follow in the feed.
  */
-export function createAttempt(
-  { database, rejects, feed, countedUpTo, committed, ...options }: AttemptOptions,
+export function createBatchAttempt(
+  { database, rejects, feed, countedUpTo, committed, ...options }: BatchAttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
   /** Outcomes of the last failed attempt that reached its commit. */
@@ -96,11 +96,4 @@ function withRejected(
 /** Returns the outcome of a line: `applied` where the fact is known because another writer of the run applied it. */
 function ofThisRun(outcome: LineOutcome, committed: LineOutcome | undefined): LineOutcome {
   return outcome.status === 'skipped' && committed?.status === 'applied' ? committed : outcome
-}
-
-/** Returns the lines that a batch rejected, with the problems. */
-export function rejectedLines(lines: readonly Line[], outcomes: readonly LineOutcome[]): Rejected[] {
-  return outcomes.flatMap((outcome, index) =>
-    outcome.status === 'rejected' ? [{ line: lines[index] as Line, issue: outcome.issue }] : [],
-  )
 }

@@ -1,17 +1,12 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type ValidationIssue, UnwritableRejects } from './errors.ts'
-import { lineDigest } from './fact/digest.ts'
+import { UnwritableRejects } from '../errors.ts'
+import { lineDigest } from '../fact/digest.ts'
 import { withFileLock } from './file-lock.ts'
-import { type Line, readLines } from './reading/lines.ts'
-import { lineStartAfter, readBytes } from './reading/open-file.ts'
+import { readLines } from '../reading/lines.ts'
+import { lineStartAfter, readBytes } from '../reading/open-file.ts'
+import type { Rejected } from './rejected-lines.ts'
 import { UnconfirmedWrites } from './unconfirmed-writes.ts'
-
-/** A rejected line with its problem. */
-export interface Rejected {
-  readonly line: Line
-  readonly issue: ValidationIssue
-}
 
 /** Stores rejected lines with the reasons. */
 export interface Rejects {
