@@ -40,6 +40,22 @@ export interface NewestTallies {
 /** One tally is stored for this many rows: a count reads fewer rows than this. */
 export const tallyRows = 64
 
+/**
+ * Sizes of the spans of a ledger whose rows did not arrive in the order of blocks. A span is a number of seconds one after the
+ * other with all of their rows, and its sort keys are stored in order.
+ */
+export const ledgerSpans = {
+  /** Rows of a span of the first level, of which a window reads those at its ends one by one. */
+  rows: 512,
+  /** Spans of a level in one of the next level. */
+  fan: 16,
+  levels: 3,
+  /** Sort keys in a page of a span. */
+  pageKeys: 128,
+  /** Spans of the first level that a batch completes at most: the first row out of order has all rows before it to complete. */
+  perBatch: 200,
+}
+
 const noRows = Object.fromEntries(eventTypes.map((type) => [type, 0])) as LedgerCounts
 
 /**

@@ -146,6 +146,20 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update ledger_tally set ${eventTypes.map((type) => `${type} = 0`).join(', ')}`,
   ],
   ledger_tally_times: [`update ledger_tally set ts = -1`],
+  ledger_span_place: [spanWith('0, 0, 1'), spanWith('4, 0, 1'), spanWith('1, -1, 1'), spanWith('1, 0, -1')],
+  ledger_span_page_place: [
+    spanPageWith(`0, 0, 'all', 1, '{1}'`),
+    spanPageWith(`4, 0, 'all', 1, '{1}'`),
+    spanPageWith(`1, -1, 'all', 1, '{1}'`),
+    spanPageWith(`1, 0, 'all', -1, '{-1}'`),
+  ],
+  ledger_span_page_keys: [
+    spanPageWith(`1, 0, 'all', 1, '{}'`),
+    spanPageWith(`1, 0, 'all', 1, null`),
+    spanPageWith(`1, 0, 'all', 1, '{1,null}'`),
+    spanPageWith(`1, 0, 'all', 1, '{2}'`),
+    spanPageWith(`1, 0, 'all', 1, array_fill(1, array[129])`),
+  ],
   owner_tally_counts: [
     ...statuses.map((status) => `update owner_tally set ${status} = -1`),
     `update owner_tally set large = -1`,
@@ -280,6 +294,9 @@ const doubled: Readonly<Record<string, string>> = {
   commit_log_pkey: `insert into commit_log select * from commit_log`,
   strategy_tally_pkey: `insert into strategy_tally select * from strategy_tally`,
   ledger_tally_pkey: `insert into ledger_tally select * from ledger_tally`,
+  ledger_span_pkey: spanWith('1, 0, 1', '1, 0, 2'),
+  ledger_span_vault_id_level_last_ts_key: spanWith('1, 0, 1', '1, 1, 1'),
+  ledger_span_page_pkey: spanPageWith(`1, 0, 'all', 1, '{1}'`, `1, 0, 'all', 1, '{1}'`),
   owner_tally_pkey: `insert into owner_tally select * from owner_tally`,
   feed_pkey: `insert into feed select * from feed`,
 }
@@ -289,6 +306,9 @@ const missing: Readonly<Record<string, string>> = {
   vault_strategy_id_fkey: `update vault set strategy_id = 'unknown'`,
   strategy_tally_strategy_id_fkey: `update strategy_tally set strategy_id = 'unknown'`,
   ledger_tally_vault_id_fkey: `update ledger_tally set vault_id = 0`,
+  ledger_span_vault_id_fkey: `insert into ledger_span (vault_id, level, ordinal, last_ts) values (0, 1, 0, 1)`,
+  ledger_span_page_vault_id_fkey: `insert into ledger_span_page (vault_id, level, ordinal, list, first_key, keys)
+    values (0, 1, 0, 'all', 1, '{1}')`,
   owner_tally_strategy_id_fkey: `update owner_tally set strategy_id = 'unknown'`,
   strategy_revision_strategy_id_fkey: `update strategy_revision set strategy_id = 'unknown' where strategy_id = 'one'`,
   strategy_pair_strategy_id_fkey: `update strategy_pair set strategy_id = 'unknown'`,
@@ -310,6 +330,8 @@ const missing: Readonly<Record<string, string>> = {
 const taken = [
   pageWith({}),
   pageWith({ level: 13, first_ts: 0 }),
+  spanWith('3, 0, 0'),
+  spanPageWith(`3, 0, 'all', 0, array_fill(0, array[128])`),
   `update vault set value_usd = 102, net_usd = 2, strategy_delta_usd = 2`,
   `update vault set market_delta_usd = -1, strategy_delta_usd = 2`,
   `update vault set suspended_at = updated_at, suspension_reason = 'why', status = 'suspended', phase = 'exiting'`,
@@ -438,6 +460,17 @@ function pageWith(changed: Partial<PageColumns>): string {
 function pageValues(changed: Partial<PageColumns>): string {
   const page = { vault_id: 1, level: 1, ordinal: 0, first_ts: 1, last_ts: 64, candidates: '\n'.repeat(31), ...changed }
   return `(${page.vault_id}, ${page.level}, ${page.ordinal}, ${page.first_ts}, ${page.last_ts}, '${page.candidates}')`
+}
+
+/** Inserts spans of the same vault. */
+function spanWith(...rows: readonly string[]): string {
+  const values = rows.map((row) => `(1, ${row})`).join(', ')
+  return `insert into ledger_span (vault_id, level, ordinal, last_ts) values ${values}`
+}
+
+function spanPageWith(...rows: readonly string[]): string {
+  const values = rows.map((row) => `(1, ${row})`).join(', ')
+  return `insert into ledger_span_page (vault_id, level, ordinal, list, first_key, keys) values ${values}`
 }
 
 function venuesOf(table: string): string[] {

@@ -2,9 +2,10 @@ import { type EventType, eventTypes, type LedgerKey, tallyRows } from '../../dom
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
-import { bytesOf, hexOf, namedVaults } from './expressions.ts'
-import type { Tables } from '../prisma/columns.ts'
-import { modelCodec } from './row-codec.ts'
+import { bytesOf, namedVaults } from './expressions.ts'
+import { ledgerCodec } from './ledger-order/ledger-codec.ts'
+import { newestKey, place, placeOf, unordered } from './ledger-order/sort-key.ts'
+import { pageOfUnordered } from './ledger-order/unordered-window.ts'
 import type { LedgerRow } from './rows.ts'
 
 /** Restricts ledger rows to a window and to event types; null for all types. */
@@ -25,19 +26,6 @@ export interface LedgerRowKey {
   readonly logIndex: number
 }
 
-/** Sorts before every row in "newest first": no block or log index is greater, and no hash is as long. */
-const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: `0x${'ff'.repeat(33)}` }
-
-/**
- * Returns the SQL of the sort key of a ledger row, in the form of the expression that the indexes contain: 42 bits of the block
- * and 21 of the log index. Rows of a block with greater log indexes share its last key.
- */
-const placeOf = (block: string, logIndex: string): string =>
-  `(least(${block}, ${2 ** 42 - 1}) * ${2 ** 21} + least(${logIndex}, ${2 ** 21 - 1}))`
-const place = placeOf('block', 'log_index')
-/** The sort keys from here on are those of the last block and all after it, which no chain has: they are not in order. */
-const unordered = (2n ** 42n - 1n) * 2n ** 21n
-
 /** The values of a page, each in a subquery, so that the plan does not depend on them. */
 const requested = {
   since: '(select $2::bigint)',
@@ -52,17 +40,19 @@ const requested = {
 /*
  * The indexes are in the order of blocks and log indexes, so that a page is read from its cursor on. Where the rows of a ledger
  * arrived in order, a window of time is a range of blocks, which is read from its newest block or the cursor to its oldest.
+ * Where they did not, a window has no range here, and is left to another statement.
  */
 const bounds = `
-  cross join lateral (select id, ledger_in_order, updated_at from vault where address = list.vault) ledger
+  cross join lateral (select id, ledger_in_order, updated_at, not ledger_in_order
+      and (${requested.since} > 0 or ${requested.until} <= updated_at) as is_left from vault where address = list.vault) ledger
   cross join lateral (select
     case when ledger_in_order and ${requested.since} > 0 then (select block from ledger_row where vault_id = ledger.id and ts >= ${requested.since}
       order by ts, block limit 1) else 0 end as oldest_block,
     case when ledger_in_order and ${requested.until} <= updated_at then (select block from ledger_row where vault_id = ledger.id and ts < ${requested.until}
-      order by ts desc, block desc limit 1) else ${requested.block} end as newest_block offset 0) span
+      order by ts desc, block desc limit 1) when not is_left then ${requested.block} end as newest_block offset 0) span
   cross join lateral (select case when ${requested.block} < newest_block then ${requested.block} else newest_block end as from_block,
-    case when newest_block < ${requested.block} then ${newest.logIndex} else ${requested.logIndex} end as from_log_index,
-    case when newest_block < ${requested.block} then ${bytesOf(`'${newest.txHash}'`)}
+    case when newest_block < ${requested.block} then ${newestKey.logIndex} else ${requested.logIndex} end as from_log_index,
+    case when newest_block < ${requested.block} then ${bytesOf(`'${newestKey.txHash}'`)}
       else ${bytesOf(requested.txHash)} end as from_tx_hash offset 0) start
   cross join lateral (select case when from_block is not null
     then least(${placeOf('from_block', 'from_log_index')}, ${unordered - 1n}) end as from_place,
@@ -90,20 +80,20 @@ const rowsOfOneType = rowsWhere(`type = (${requested.types})[1]::event_type`)
 const rowsOfTypes = `select found.* from unnest(${requested.types}::event_type[]) as wanted(type) cross join lateral (
     ${newestWhere('type = wanted.type')}) found ${newestFirst}`
 
-const { aggregate, decode } = modelCodec<{ '': Tables['ledger_row'] }, LedgerRow>((c) => ({
-  vaultAddress: c.key,
-  txHash: c.raw(hexOf('tx_hash')),
-  logIndex: c.number('log_index'),
-  block: c.number('block'),
-  ts: c.number('ts'),
-  type: c.raw('type'),
-  amountUsd: c.rawOrNull('amount_usd'),
-  positionId: c.textOrNull('position_id'),
-  reason: c.textOrNull('reason'),
-}))
+const { aggregate, decode } = ledgerCodec
 
 /** Maximum number of ledgers in one statement: its pages are decoded while the server reads the next batch. */
 const maxLedgers = 12
+
+/** Stands for the page of a window of a ledger whose rows did not arrive in the order of blocks. */
+interface LeftPage {
+  readonly leftVault: string
+}
+
+const isRow = (found: LedgerRow | LeftPage): found is LedgerRow => !('leftVault' in found)
+
+/** The text of a {@link LeftPage}, which no rows have: theirs contain tabs. */
+const leftPage = 'left'
 
 function pageStatement(name: string, rows: string): Read {
   return {
@@ -111,9 +101,10 @@ function pageStatement(name: string, rows: string): Read {
     dependsOn: 'named vaults',
     batching: { kind: 'keyed', keyProperty: 'vaultAddress' },
     maxKeys: maxLedgers,
-    text: `select list.vault as key, page.encoded, ${dataVersion} from ${namedVaults} ${bounds}
+    text: `select list.vault as key, case when is_left then '${leftPage}' else page.encoded end as encoded, ${dataVersion} from ${namedVaults} ${bounds}
       cross join lateral (select ${aggregate} as encoded from (${rows}) found) page`,
-    decode,
+    decode: (encoded, key = ''): (LedgerRow | LeftPage)[] =>
+      encoded === leftPage ? [{ leftVault: key }] : decode(encoded, key),
   }
 }
 
@@ -176,18 +167,22 @@ export function readLedgerRows(database: Reader, keys: readonly LedgerRowKey[]):
 
 /**
  * Reads a page of the ledger of each vault, newest first, and one more row where there is one, which indicates a next
- * page.
+ * page. Rows of different vaults are in no order.
  */
-export function readLedger(
+export async function readLedger(
   database: Reader,
   addresses: readonly string[],
   { types, since, until, first, after }: LedgerPage,
 ): Promise<LedgerRow[]> {
-  const { block, logIndex, txHash } = after ?? newest
+  const { block, logIndex, txHash } = after ?? newestKey
   const each = types && [...new Set(types)]
-  const values = [addresses, since, until, each, block, logIndex, txHash, first + 1]
+  const valuesOf = (vaults: readonly string[]) => [vaults, since, until, each, block, logIndex, txHash, first + 1]
   const statement = each === null ? page : each.length === 1 ? pageOfOneType : pageOfTypes
-  return database.query(statement, values)
+  const found = await database.query<LedgerRow | LeftPage>(statement, valuesOf(addresses))
+  const rows = found.filter(isRow)
+  if (rows.length === found.length) return rows
+  const left = found.flatMap((page) => (isRow(page) ? [] : [page.leftVault]))
+  return [...rows, ...(await database.query<LedgerRow>(pageOfUnordered, valuesOf(left)))]
 }
 
 /** Counts the ledger rows of each vault that match a filter, in logarithmic time. */

@@ -17,6 +17,7 @@ import { saveScreens } from '../../database/write/universe.ts'
 import { saveVaults } from '../../database/write/vault.ts'
 import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import { saveLayouts, saveVaultChanges } from '../../database/write/vaults/history.ts'
+import { saveLedgerSpans } from '../../database/write/vaults/ledger-span.ts'
 import { replaceHoldings } from '../../database/write/vaults/holding.ts'
 import { saveOwners } from '../../database/write/vaults/owner.ts'
 import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
@@ -72,6 +73,10 @@ export async function saveChanges(
   saveVaultChanges(transaction, [...changes.vaultChanges.values()])
   saveEvents(transaction, changes.events, nonce)
   saveTallies(transaction, tallies.added())
+  saveLedgerSpans(
+    transaction,
+    changedRecords.filter(({ ledgerInOrder }) => !ledgerInOrder).map(({ id }) => id),
+  )
   replacePositions(transaction, changes.positions)
 }
 

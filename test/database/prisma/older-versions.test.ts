@@ -35,7 +35,10 @@ const factsBefore: readonly FactInput[] = [
   ...marks(1, 330),
   opened(backwards, 'fresh'),
   { ...deposit(backwards, midnight, '10'), block: 9 } as FactInput,
-  { ...event(backwards, midnight + 1, { type: 'fee', amountUsd: '1' }), block: 3 } as FactInput,
+  // Enough for spans.
+  ...Array.from({ length: 1_300 }, (_, index): FactInput => {
+    return { ...event(backwards, midnight + 1 + index, { type: 'fee', amountUsd: '1' }), block: 3 + index } as FactInput
+  }),
 ]
 const after: readonly FactInput[] = [
   ...marks(331, 260),
