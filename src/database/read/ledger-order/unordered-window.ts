@@ -60,7 +60,7 @@ const keysOfSpans = `select found.key from (${levels.map(uncoveredSpans).join(' 
     cross join unnest(coalesce(${requested.types}, '{all}')) as wanted(list)
     cross join lateral (select key from (select keys from ledger_span_page page where page.vault_id = ledger.id and page.level = span.level
           and page.ordinal = span.ordinal and page.list = wanted.list and first_key <= from_place
-        order by first_key desc limit ${requested.limit} / ${ledgerSpans.pageKeys} + 3) pages
+        order by first_key desc limit (${requested.limit} + ${ledgerSpans.pageKeys - 1}) / ${ledgerSpans.pageKeys} + 1) pages
       cross join lateral unnest(keys) as key where key <= from_place order by key desc limit ${keyLimit}) found`
 
 /** The window has a form by which the planner takes no other index than that of the sort key. */
