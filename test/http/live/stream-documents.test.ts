@@ -114,10 +114,12 @@ describe('a subscription', () => {
 
   /** Runs enough long queries to evict all other documents from both segments of the operation cache. */
   async function evictDocuments(): Promise<void> {
+    const fields =
+      'id address status owner valueUsd netUsd capitalInUsd capitalOutUsd strategyDeltaUsd marketDeltaUsd '.repeat(90)
     const tokens = 900
     const queries = Math.ceil((1.5 * operationCacheLimits.bytes) / (tokens * operationCacheLimits.tokenBytes))
     for (let at = 0; at < 2 * queries; at++) {
-      const query = `query Q${at} { vault(address: "${vault}") { ${'id '.repeat(tokens)} } }`
+      const query = `query Q${at} { vault(address: "${vault}") { ${fields} } }`
       for (const time of at < queries ? [1, 2] : [1]) {
         const response = await fetch(`${gateway.server.origin}/graphql`, {
           method: 'POST',
