@@ -10,7 +10,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import { defaultQueryLimits, maxValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { hasOnlyConditions } from './compiler/conditions.ts'
-import { costCalculator } from './cost/query-cost.ts'
+import { costCalculator } from './cost/cost-calculator.ts'
 import { nullableVariables } from './null-variables.ts'
 import { PreparedOperation } from './prepared-operation.ts'
 import { checkFields, checkSize, checkText, tooOftenMerged } from './query-limits.ts'

@@ -19,8 +19,8 @@ import { type CompiledOperation, TooLong } from './compiler/compiled-operation.t
 import { lengthOfText } from './compiler/json-text.ts'
 import { includes } from './compiler/conditions.ts'
 import type { ResolverContext } from './context.ts'
-import type { OperationCost } from './cost/query-cost.ts'
-import type { QueryCost } from './cost/summed-cost.ts'
+import type { OperationCost } from './cost/cost-calculator.ts'
+import type { QueryCost } from './cost/query-cost.ts'
 import type { FallbackQueue, WaitingRequest } from './admission/fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 

@@ -11,8 +11,8 @@ import {
   visit,
 } from 'graphql'
 import type { QueryLimits } from '../../limits.ts'
-import type { QuerySize } from './cost/query-cost.ts'
-import type { QueryCost } from './cost/summed-cost.ts'
+import type { QuerySize } from './cost/cost-calculator.ts'
+import type { QueryCost } from './cost/query-cost.ts'
 import { overBoundCode } from './errors.ts'
 
 type LimitName = keyof QueryLimits

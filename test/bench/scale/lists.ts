@@ -2,7 +2,7 @@ import type { Database } from '../../../src/database/database.ts'
 import { countLedger } from '../../../src/database/read/ledger.ts'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
 import { allStrategies, anyVault, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
-import { type VaultSortField, vaultOrders } from '../../../src/database/read/vault-lists/order.ts'
+import { type VaultOrderName, vaultOrders } from '../../../src/database/read/vault-lists/order.ts'
 import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
 import { vaultAddress, worldEnd } from '../speed/world.ts'
 
@@ -27,7 +27,7 @@ export type Times = ReadonlyMap<string, number>
 
 /** Times the first page of all vaults in each order with each filter. */
 export function timePages(database: Database): Promise<Times> {
-  const orders = Object.keys(vaultOrders) as VaultSortField[]
+  const orders = Object.keys(vaultOrders) as VaultOrderName[]
   const reads = Object.entries(filters).flatMap(([name, filter]) =>
     orders.map((orderBy): [string, () => Promise<unknown>] => [
       `by ${orderBy}, ${name}`,

@@ -9,7 +9,7 @@ import { readVaultsAt } from '../../../src/database/read/past/vault-at.ts'
 import { readStrategies, readStrategyPairs } from '../../../src/database/read/strategy.ts'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
 import { allStrategies, anyVault } from '../../../src/database/read/vault-lists/filter.ts'
-import { vaultOrders, type VaultSortField } from '../../../src/database/read/vault-lists/order.ts'
+import { vaultOrders, type VaultOrderName } from '../../../src/database/read/vault-lists/order.ts'
 import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
 import { readPositions, readVaults } from '../../../src/database/read/vault.ts'
 import type { EventType } from '../../../src/domain/ledger.ts'
@@ -20,7 +20,7 @@ import { apply, midnight } from '../../support/world.ts'
 const vaults = Object.values(vaultThatIs)
 const ever = { since: 0, until: midnight * 2 }
 const ledgerPage = (types: readonly EventType[] | null) => ({ ...ever, types, first: 10, after: null })
-const vaultPage = (orderBy: VaultSortField) => ({
+const vaultPage = (orderBy: VaultOrderName) => ({
   filter: anyVault,
   orderBy,
   direction: 'DESC' as const,
@@ -46,7 +46,7 @@ const reads: Record<string, (reader: Reader) => Promise<unknown>> = {
   strategies: (reader) => readStrategies(reader, ['seasoned', 'fresh']),
   'pairs of strategies': (reader) => readStrategyPairs(reader, ['seasoned', 'fresh']),
   ...Object.fromEntries(
-    (Object.keys(vaultOrders) as VaultSortField[]).flatMap((orderBy) => [
+    (Object.keys(vaultOrders) as VaultOrderName[]).flatMap((orderBy) => [
       [`all by ${orderBy}`, (reader: Reader) => readVaultPages(reader, [allStrategies], vaultPage(orderBy))],
       [`by ${orderBy} for strategies`, (reader: Reader) => readVaultPages(reader, ['fresh'], vaultPage(orderBy))],
     ]),

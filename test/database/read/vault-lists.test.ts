@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
 import { allStrategies, anyVault, type Pair, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
-import { type Direction, vaultOrders, type VaultSortField } from '../../../src/database/read/vault-lists/order.ts'
+import { type Direction, vaultOrders, type VaultOrderName } from '../../../src/database/read/vault-lists/order.ts'
 import {
   type PagedVaultRow,
   readVaultPages,
@@ -51,7 +51,7 @@ async function addVaults(database: Database): Promise<void> {
   await fillVaultTallies((sql) => runScript(database, sql))
 }
 
-const orders = Object.keys(vaultOrders) as VaultSortField[]
+const orders = Object.keys(vaultOrders) as VaultOrderName[]
 const directions: readonly Direction[] = ['ASC', 'DESC']
 const everything = anyVault
 
@@ -90,7 +90,7 @@ async function allVaults(): Promise<PagedVaultRow[]> {
   }
 }
 
-const sortKeys: Record<VaultSortField, (vault: PagedVaultRow) => number> = {
+const sortKeys: Record<VaultOrderName, (vault: PagedVaultRow) => number> = {
   VALUE_USD: ({ valueUsd }) => Number(valueUsd),
   NET_USD: ({ netUsd }) => Number(netUsd),
   STRATEGY_DELTA_USD: ({ strategyDeltaUsd }) => Number(strategyDeltaUsd),
@@ -258,7 +258,7 @@ describe('a list by value, pair or venue', () => {
   })
 })
 
-const columnOf = (vault: PagedVaultRow, orderBy: VaultSortField): string =>
+const columnOf = (vault: PagedVaultRow, orderBy: VaultOrderName): string =>
   orderBy === 'ADDRESS' ? vault.address : String(sortKeys[orderBy](vault))
 
 function isAfter(

@@ -18,8 +18,8 @@ import {
   typeFromAST,
 } from 'graphql'
 import { expect, test, vi } from 'vitest'
-import { costCalculator } from '../../../src/graphql/execution/cost/query-cost.ts'
-import type { QueryCost } from '../../../src/graphql/execution/cost/summed-cost.ts'
+import { costCalculator } from '../../../src/graphql/execution/cost/cost-calculator.ts'
+import type { QueryCost } from '../../../src/graphql/execution/cost/query-cost.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { routes } from '../../../src/rest/routes.ts'
 

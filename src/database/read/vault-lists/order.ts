@@ -22,7 +22,7 @@ export const vaultOrders = {
   UPDATED_AT: { column: 'updated_at', type: 'bigint', before: { ASC: '-1', DESC: String(2n ** 63n - 1n) } },
   ADDRESS: { column: 'address', type: 'text', before: { ASC: '', DESC: '' } },
 } as const satisfies Record<string, OrderKey>
-export type VaultSortField = keyof typeof vaultOrders
+export type VaultOrderName = keyof typeof vaultOrders
 
 /** Position before a page: the vault with this address, whose sort column had this value. */
 export interface VaultCursor {
@@ -32,7 +32,7 @@ export interface VaultCursor {
 
 /** SQL of an order in one direction. */
 export interface OrderSql {
-  readonly column: (typeof vaultOrders)[VaultSortField]['column']
+  readonly column: (typeof vaultOrders)[VaultOrderName]['column']
   /** ORDER BY clause for the columns of a vault and its `address_bytes`. */
   readonly orderBy: string
   /** Expression for `address_bytes`: neither case nor the database's collation matters. The indexes contain the same. */
@@ -47,7 +47,7 @@ export interface OrderSql {
  * Returns the SQL of an order.
  * @param cursor row with the cursor's `value` and `address_bytes`
  */
-export function orderSql(order: VaultSortField, direction: Direction, cursor: string): OrderSql {
+export function orderSql(order: VaultOrderName, direction: Direction, cursor: string): OrderSql {
   const { column } = vaultOrders[order]
   const addressBytes = bytesOf('vault.address')
   const beyond = direction === 'ASC' ? '>' : '<'
@@ -66,12 +66,12 @@ export function orderSql(order: VaultSortField, direction: Direction, cursor: st
 }
 
 /** Returns the SQL that selects the value and the bytes of the address of a cursor. */
-export function cursorSql(order: VaultSortField, value: string, address: string): string {
+export function cursorSql(order: VaultOrderName, value: string, address: string): string {
   return `${value}::${vaultOrders[order].type} as value, ${bytesOf(`${address}::text`)} as address_bytes`
 }
 
 /** Returns the cursor that comes before all vaults. */
-export function beforeAll(order: VaultSortField, direction: Direction): VaultCursor {
+export function beforeAll(order: VaultOrderName, direction: Direction): VaultCursor {
   return { value: vaultOrders[order].before[direction], address: direction === 'ASC' ? '0x' : `0x${'ff'.repeat(21)}` }
 }
 

@@ -14,7 +14,7 @@ import {
   orderSql,
   type OrderSql,
   type VaultCursor,
-  type VaultSortField,
+  type VaultOrderName,
 } from './order.ts'
 import { parameters, type PageValues, valuesOf } from './parameters.ts'
 import { inScope, maxPageRows, pageExtent } from './ranges.ts'
@@ -22,7 +22,7 @@ import { inScope, maxPageRows, pageExtent } from './ranges.ts'
 /** The page of a list of vaults that is requested. */
 export interface VaultPageRequest {
   readonly filter: VaultFilter
-  readonly orderBy: VaultSortField
+  readonly orderBy: VaultOrderName
   readonly direction: Direction
   readonly first: number
   readonly after: VaultCursor | null
@@ -106,7 +106,7 @@ type PageRows = {
 interface PageKind {
   readonly path: AccessPath
   readonly scope: Scope
-  readonly orderBy: VaultSortField
+  readonly orderBy: VaultOrderName
   readonly direction: Direction
 }
 

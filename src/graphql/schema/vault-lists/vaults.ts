@@ -5,7 +5,7 @@ import {
   type Direction as OrderDirection,
   type VaultCursor,
   vaultOrders,
-  type VaultSortField,
+  type VaultOrderName,
 } from '../../../database/read/vault-lists/order.ts'
 import { type PagedVaultRow, readVaultPages, type VaultPageRequest } from '../../../database/read/vault-lists/page.ts'
 import type { VaultRow } from '../../../database/read/rows.ts'
@@ -43,7 +43,7 @@ const VaultOrderField = builder.enumType('VaultOrderField', {
     CAPITAL_IN_USD: { description: 'Capital deposited so far, in USD.' },
     UPDATED_AT: { description: 'Time of their newest fact.' },
     ADDRESS: { description: 'Their address, by its hexadecimal digits.' },
-  } satisfies Record<VaultSortField, unknown>,
+  } satisfies Record<VaultOrderName, unknown>,
 })
 
 const Direction = builder.enumType('Direction', {
@@ -85,7 +85,7 @@ interface PageArguments {
   last?: number | null | undefined
   before?: string | null | undefined
   where?: WhereArgument | null | undefined
-  orderBy: { field: VaultSortField; direction: OrderDirection }
+  orderBy: { field: VaultOrderName; direction: OrderDirection }
 }
 
 async function vaultPage(context: ResolverContext, list: string, args: PageArguments): Promise<Page<VaultRow>> {
@@ -124,9 +124,9 @@ function rangeOf({ first, after, last, before }: PageArguments) {
   return { length: requireWithin('last', last, listLimits.vaults), isBackward: true, cursor: before }
 }
 
-function readCursor(argument: string, cursor: string, orderBy: VaultSortField): VaultCursor {
+function readCursor(argument: string, cursor: string, orderBy: VaultOrderName): VaultCursor {
   const valuePattern = cursorValues[vaultOrders[orderBy].type]
-  const isOurs = (parts: unknown[]): parts is [VaultSortField, string, string] =>
+  const isOurs = (parts: unknown[]): parts is [VaultOrderName, string, string] =>
     parts.length === 3 && parts[0] === orderBy && isLike(valuePattern, parts[1]) && isLike(address, parts[2])
   const [, value, vault] = decodeCursor(argument, cursor, isOurs)
   return { value, address: vault }
