@@ -4,6 +4,7 @@ import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
 import { bytesOf, namedVaults } from './expressions.ts'
 import { ledgerCodec } from './ledger-order/ledger-codec.ts'
+import { pageValues, requested } from './ledger-order/page-parameters.ts'
 import { newestKey, place, placeOf, unordered } from './ledger-order/sort-key.ts'
 import { pageOfUnordered } from './ledger-order/unordered-window.ts'
 import type { LedgerRow } from './rows.ts'
@@ -24,17 +25,6 @@ export interface LedgerRowKey {
   readonly vault: string
   readonly txHash: string
   readonly logIndex: number
-}
-
-/** The values of a page, each in a subquery, so that the plan does not depend on them. */
-const requested = {
-  since: '(select $2::bigint)',
-  until: '(select $3::bigint)',
-  types: '(select $4::text[])',
-  block: '(select $5::bigint)',
-  logIndex: '(select $6::integer)',
-  txHash: '(select $7::text)',
-  limit: '(select $8::integer)',
 }
 
 /*
@@ -176,7 +166,8 @@ export async function readLedger(
 ): Promise<LedgerRow[]> {
   const { block, logIndex, txHash } = after ?? newestKey
   const each = types && [...new Set(types)]
-  const valuesOf = (vaults: readonly string[]) => [vaults, since, until, each, block, logIndex, txHash, first + 1]
+  const valuesOf = (vaults: readonly string[]) =>
+    pageValues({ vaults, since, until, types: each, block, logIndex, txHash, limit: first + 1 })
   const statement = each === null ? page : each.length === 1 ? pageOfOneType : pageOfTypes
   const found = await database.query<LedgerRow | LeftPage>(statement, valuesOf(addresses))
   const rows = found.filter(isRow)

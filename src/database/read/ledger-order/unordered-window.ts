@@ -3,16 +3,11 @@ import type { Read } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
 import { bytesOf, namedVaults } from '../expressions.ts'
 import { ledgerCodec } from './ledger-codec.ts'
+import { requested } from './page-parameters.ts'
 import { place, placeOf, unordered } from './sort-key.ts'
 
-/** The values of a page, as those of `read/ledger.ts`. */
-const requested = {
-  since: '(select $2::bigint)',
-  until: '(select $3::bigint)',
-  types: '(select $4::text[])',
-  key: `((select $5::bigint), (select $6::integer), ${bytesOf('(select $7::text)')})`,
-  limit: '(select $8::integer)',
-}
+/** The key of the row before the page. */
+const cursor = `(${requested.block}, ${requested.logIndex}, ${bytesOf(requested.txHash)})`
 
 /** One more than the requested rows: the sort key of the cursor may have no row after it. */
 const keyLimit = `${requested.limit} + 1`
@@ -64,7 +59,7 @@ const keysOfSpans = `select found.key from (${levels.map(uncoveredSpans).join(' 
       cross join lateral unnest(keys) as key where key <= from_place order by key desc limit ${keyLimit}) found`
 
 /** The window has a form by which the planner takes no other index than that of the sort key. */
-const isOnPage = `vault_id = ledger.id and (block, log_index, tx_hash) < ${requested.key}
+const isOnPage = `vault_id = ledger.id and (block, log_index, tx_hash) < ${cursor}
     and case when ts >= ${requested.since} and ts < ${requested.until} and ${isOfType} then true else false end`
 
 /** Selects the newest rows of a page by their sort keys, and all rows whose sort keys are not in order. */
@@ -85,7 +80,7 @@ export const pageOfUnordered: Read = {
   batching: { kind: 'keyed', keyProperty: 'vaultAddress' },
   maxKeys: 4,
   text: `select list.vault as key, page.encoded, ${dataVersion} from ${namedVaults}
-    cross join lateral (select id, least(${placeOf('(select $5::bigint)', '(select $6::integer)')}, ${unordered - 1n}) as from_place
+    cross join lateral (select id, least(${placeOf(requested.block, requested.logIndex)}, ${unordered - 1n}) as from_place
       from vault where address = list.vault) ledger
     ${levels.map(spansInWindow).join('')} ${edges}
     cross join lateral (select ${ledgerCodec.aggregate} as encoded from (${rows}) found) page`,
