@@ -39,7 +39,7 @@ const ownCompiler: ExecutionEngine = {
     const operation = new OperationCache(schema, defaultQueryLimits).prepare(query).select(null)
     const { coerced } = operation === undefined ? {} : operation.coerce(variables)
     const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
-    if (compiled == null || coerced === undefined) return null
+    if (compiled == null || compiled === 'no place' || coerced === undefined) return null
     return async (context) => `{"data":${(await compiled.write(undefined, context, coerced, Infinity)).text}}`
   },
 }

@@ -9,7 +9,7 @@ import { feedText } from '../support/feeds.ts'
 import { addressOf, deposit, event, mark, midnight, opened, strategy } from '../support/world.ts'
 import { type GatewayProcess, startGateway } from './gateway.ts'
 import { type Follower, rowKey, startFollower } from './live/follower.ts'
-import { type LedgerHistory, ledgerViolations } from './live/ledger-check.ts'
+import { type LedgerHistory, ledgerViolations, orderOf } from './live/ledger-check.ts'
 import type { ProgramResult, ReportProgress } from './program-result.ts'
 import { type ReplicatedServers, startReplicatedServers } from './replicated-servers.ts'
 
@@ -28,6 +28,7 @@ interface LiveOptions {
 
 /** Number of gateways that serve clients, besides the one that follows the feed. */
 const gatewayCount = 2
+/** How long clients may receive no row, while they lack some. */
 const timeoutSeconds = 60
 
 /**
@@ -70,7 +71,7 @@ async function runWithKills(
   const followers = Array.from({ length: options.clients }, (_, at) =>
     startNumberedFollower(at, servingGateways, options),
   )
-  const lostLines = await runKills(options, servers, url, servingGateways, start)
+  const lostLines = await runKills(options, servers, url, servingGateways, followers, start)
   const lines = await feedWriter.stop()
   options.reportProgress('waiting for the end of the feed')
   while ((await servers.appliedLines(url)) < lines) await wait(50)
@@ -88,7 +89,7 @@ async function runWithKills(
     failovers: options.failovers,
     'lines lost by failovers': lostLines,
     'ledger rows': ledgerHistory.rows.length,
-    'rows that clients received': sum(({ segments }) => segments.reduce((all, { rows }) => all + rows.length, 0)),
+    'rows that clients received': receivedRows(followers),
     'resets that clients received': sum(({ segments }) => segments.length - 1),
     'clients with violations': violations.length,
   }
@@ -130,6 +131,7 @@ async function runKills(
   servers: ReplicatedServers,
   url: string,
   servingGateways: GatewayProcess[],
+  followers: readonly Follower[],
   start: (args: readonly string[], port: number) => Promise<GatewayProcess>,
 ): Promise<number> {
   const steps = Math.max(gatewayKills, databaseKills, failovers)
@@ -147,14 +149,14 @@ async function runKills(
       servingGateways[at] = await start([], port)
     }
     if (isDue(databaseKills, step)) await servers.restart()
-    if (isDue(failovers, step)) lostLines += await failOver(servers, url)
+    if (isDue(failovers, step)) lostLines += await failOver(servers, url, followers)
   }
   await wait(1_000)
   return lostLines
 }
 
-/** Fails over to a standby that lacks the commits of at least the last second. */
-async function failOver(servers: ReplicatedServers, url: string): Promise<number> {
+/** Fails over to a standby that lacks commits whose rows clients have received. */
+async function failOver(servers: ReplicatedServers, url: string, followers: readonly Follower[]): Promise<number> {
   const untilFeedGrows = async (): Promise<void> => {
     const before = await servers.appliedLines(url)
     while ((await servers.appliedLines(url)) === before) await wait(50)
@@ -164,8 +166,38 @@ async function failOver(servers: ReplicatedServers, url: string): Promise<number
   // The first commit may already have been sent to the standby.
   await untilFeedGrows()
   await untilFeedGrows()
-  await wait(1_000)
+  const lost = await newestCommit(url)
+  const received = (): number => Math.max(...followers.map(newestReceived))
+  await untilHolds(received, () => received() >= lost)
   return servers.failOver(url, () => Promise.resolve())
+}
+
+/** Returns the number of the newest commit. */
+async function newestCommit(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ seq: string }>('select seq from data_head')
+    return Number(rows[0]?.seq ?? 0)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Returns the number of the commit of the newest row that a client has received. */
+function newestReceived({ segments }: Follower): number {
+  const newest = segments.at(-1)?.rows.at(-1)
+  return newest === undefined ? 0 : orderOf(newest.id)[0]
+}
+
+/** Waits until a condition holds, or a measurement has not changed for `timeoutSeconds`. */
+async function untilHolds(measure: () => number, holds: () => boolean): Promise<void> {
+  let last = { value: measure(), at: performance.now() }
+  while (!holds() && performance.now() < last.at + timeoutSeconds * 1000) {
+    await wait(200)
+    const value = measure()
+    if (value !== last.value) last = { value, at: performance.now() }
+  }
 }
 
 /** Appends random marks and ledger rows of all vaults to a feed until it is stopped. */
@@ -229,15 +261,20 @@ async function readLedgerHistory(url: string): Promise<LedgerHistory> {
   }
 }
 
-/** Waits until no client lacks a row; returns the violations that remain after the timeout. */
+/** Waits until no client lacks a row; returns the violations that remain when clients receive no more. */
 async function waitForNoViolations(followers: readonly Follower[], ledgerHistory: LedgerHistory): Promise<string[]> {
-  const deadline = performance.now() + timeoutSeconds * 1000
-  for (;;) {
-    const violations = followers.flatMap((follower, at) => {
+  const violations = (): string[] =>
+    followers.flatMap((follower, at) => {
       const [first] = ledgerViolations(follower, ledgerHistory)
       return first === undefined ? [] : [`client ${at}: ${first}`]
     })
-    if (violations.length === 0 || performance.now() > deadline) return violations
-    await wait(200)
-  }
+  await untilHolds(
+    () => receivedRows(followers),
+    () => violations().length === 0,
+  )
+  return violations()
+}
+
+function receivedRows(followers: readonly Follower[]): number {
+  return followers.reduce((all, { segments }) => segments.reduce((sum, { rows }) => sum + rows.length, all), 0)
 }

@@ -164,7 +164,7 @@ class OperationExecutor implements Executor {
   }
 
   async #admitAndRun(
-    { operation, coerced, cost: { units, hasLongReads }, fixed }: RunnableOperation,
+    { operation, coerced, cost, fixed }: RunnableOperation,
     params: OperationParams,
     requestContext: RequestContext,
   ): Promise<ExecutionResult> {
@@ -172,10 +172,11 @@ class OperationExecutor implements Executor {
     if (kind === OperationTypeNode.MUTATION) return { errors: [noMutation()] }
     if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }
     const { sender, signal } = requestContext
+    const { units, hasLongReads } = cost
     // The context is created after admission: a waiting operation holds no loaders.
     const work = (): Promise<ExecutionResult> =>
       this.#runConsistently(requestContext, (context) =>
-        operation.execute({ coerced, fixed }, params, context, requestContext, this.#fallbacks),
+        operation.execute({ coerced, cost, fixed }, params, context, requestContext, this.#fallbacks),
       )
     const result = await this.#admission.run(work, { cost: units, hasLongReads, sender, signal })
     result.extensions = { cost: { figure: units, most: this.#limits.cost } }

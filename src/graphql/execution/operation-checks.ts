@@ -5,7 +5,7 @@ import type { RequestContext } from './context.ts'
 import { unknownOperation } from './errors.ts'
 import { nullError } from './null-variables.ts'
 import type { PreparedDocument } from './operation-cache.ts'
-import type { CoercedVariables, OperationParams, PreparedOperation, RunnableOperation } from './prepared-operation.ts'
+import type { OperationParams, PreparedOperation, RunnableOperation } from './prepared-operation.ts'
 import { checkVariables, tooExpensive } from './query-limits.ts'
 
 /** A client's operation that may run, or the errors for which it is refused. */
@@ -37,24 +37,33 @@ export class OperationChecks {
     const extent = checkVariables(variables, this.#limits)
     const sizeError = operation.sizeError ?? extent.error
     if (sizeError !== null) return { errors: [sizeError] }
-    const { coerced, error } = await this.#coerce(operation, variables, extent.values, requestContext)
+    const { coerced, cost, error } = await this.#price(operation, variables, extent.values, requestContext)
     if (error !== undefined) return { errors: [error] }
-    const nullRefusal = nullError(operation.nullableVariables, coerced)
-    if (nullRefusal !== null) return { errors: [nullRefusal] }
-    const cost = operation.costOf(coerced)
     if (cost.units > maxCost) return { errors: [tooExpensive(cost, { ...this.#limits, cost: maxCost })] }
     return { operation, coerced, cost }
   }
 
-  /** Coerces variables: many of them only after admission, because each may take a hash. */
-  #coerce(
+  /** Coerces the variables, and prices the operation with them: many of them only after admission, because each may take a hash. */
+  #price(
     operation: PreparedOperation,
     variables: OperationParams['variables'],
     values: number,
     { sender, signal }: RequestContext,
-  ): CoercedVariables | Promise<CoercedVariables> {
+  ): PricedVariables | Promise<PricedVariables> {
     const cost = values * preparationCosts.variableValue
-    if (cost <= admissionLimits.shortPreparation) return operation.coerce(variables)
-    return this.#admission.prepare(() => operation.coerce(variables), { cost, sender, signal })
+    if (cost <= admissionLimits.shortPreparation) return priced(operation, variables)
+    return this.#admission.prepare(() => priced(operation, variables), { cost, sender, signal })
   }
+}
+
+/** Coerced variables with the cost of the operation, or the error of the first one that is refused. */
+type PricedVariables =
+  | (Pick<RunnableOperation, 'coerced' | 'cost'> & { readonly error?: undefined })
+  | { readonly coerced?: undefined; readonly cost?: undefined; readonly error: GraphQLError }
+
+function priced(operation: PreparedOperation, variables: OperationParams['variables']): PricedVariables {
+  const { coerced, error } = operation.coerce(variables)
+  if (error !== undefined) return { error }
+  const nullRefusal = nullError(operation.nullableVariables, coerced)
+  return nullRefusal === null ? { coerced, cost: operation.costOf(coerced) } : { error: nullRefusal }
 }

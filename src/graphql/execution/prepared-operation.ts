@@ -134,14 +134,14 @@ export class PreparedOperation {
    * response that is too long is replaced by an error.
    */
   async execute(
-    { coerced, fixed }: Pick<RunnableOperation, 'coerced' | 'fixed'>,
+    { coerced, cost, fixed }: Pick<RunnableOperation, 'coerced' | 'cost' | 'fixed'>,
     { variables, event }: RunParams,
     context: ResolverContext,
     requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
     const stored = fixed ?? this.compiledFor(coerced)
-    const compiled = stored === undefined ? await this.#compiledForRun(coerced, requestContext, fallbacks) : stored
+    const compiled = stored === 'no place' ? await this.#compiledForRun(coerced, requestContext, fallbacks) : stored
     const { responseCharacters } = this.#limits
     const maxCharacters =
       event === undefined ? responseCharacters : Math.min(responseCharacters, subscriptionLimits.responseCharacters)
@@ -158,7 +158,7 @@ export class PreparedOperation {
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
     const reason = compiled === null ? 'not compiled' : 'error'
-    const result = await fallbacks.execute(reason, this.costOf(coerced).units, requestContext, () =>
+    const result = await fallbacks.execute(reason, cost.units, requestContext, () =>
       executeByGraphqlJs({ ...args, variableValues: variables, contextValue: context }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.
@@ -176,9 +176,9 @@ export class PreparedOperation {
   /**
    * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced
-   * @returns null if the operation cannot be compiled; undefined if other variants have taken all places
+   * @returns null if the operation cannot be compiled; `no place` if other variants have taken all places
    */
-  compiledFor(variables: Variables): CompiledOperation | null | undefined {
+  compiledFor(variables: Variables): CompiledOperation | null | 'no place' {
     return this.#variants === null ? null : this.#variants.get(variables)
   }
 

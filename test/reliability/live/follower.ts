@@ -15,7 +15,7 @@ export interface ReceivedRow {
 }
 
 /** Rows that a client received between two resets. */
-export interface BlockRange {
+export interface Segment {
   /** The id before the first row. */
   readonly start: string
   readonly rows: ReceivedRow[]
@@ -26,7 +26,7 @@ export interface BlockRange {
 /** A client of a ledger stream whose connections are cut at random, and which resumes after the last id. */
 export interface Follower {
   readonly filter: RowFilter
-  readonly segments: readonly BlockRange[]
+  readonly segments: readonly Segment[]
   /** Numbers of connections by status; 0 for connections without a response. */
   readonly statuses: ReadonlyMap<number, number>
   /** Events and statuses that the interface does not permit. */
@@ -54,7 +54,7 @@ const expectedStatuses: readonly number[] = [0, 200, 503]
 
 /** Starts a client of a ledger stream. */
 export function startFollower({ filter, isGraphql, ports, localAddress, cutMilliseconds }: FollowerOptions): Follower {
-  const segments: BlockRange[] = []
+  const segments: Segment[] = []
   const unexpected: string[] = []
   const statuses = new Map<number, number>()
   const state = { isStopped: false, isCuttingStopped: false }

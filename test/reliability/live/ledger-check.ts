@@ -1,4 +1,4 @@
-import type { Follower, RowFilter, BlockRange } from './follower.ts'
+import type { Follower, RowFilter, Segment } from './follower.ts'
 
 /** A ledger row in the database at the end of a run. */
 export interface CommittedRow {
@@ -38,7 +38,7 @@ function matchesFilter({ vaults, type }: RowFilter, row: CommittedRow): boolean 
 
 /** Checks the rows between two resets; rows of commits that a failover lost may stand at their end only. */
 function segmentViolations(
-  { start, rows, end }: BlockRange,
+  { start, rows, end }: Segment,
   committedRows: readonly CommittedRow[],
   versions: ReadonlySet<string>,
   isLast: boolean,
@@ -66,7 +66,7 @@ function idOf(row: CommittedRow | undefined): string {
 const versionOf = (id: string): string => id.split('.', 2).join('.')
 
 /** Returns the numbers of a commit and of a row in it; an id without a row is after all rows of its commit. */
-function orderOf(id: string): readonly [number, number] {
+export function orderOf(id: string): readonly [number, number] {
   const [seq, , place] = id.split('.')
   return [Number(seq), place === undefined ? Infinity : Number(place)]
 }

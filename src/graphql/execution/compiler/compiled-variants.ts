@@ -43,12 +43,13 @@ export class CompiledVariants {
   /**
    * Returns the stored variant for these variables, or compiles and stores it.
    * @param variables coerced; those of @skip and @include select the variant
-   * @returns null if it cannot be compiled; undefined if it is not stored and other variants have taken all places
+   * @returns null if it cannot be compiled
    */
-  get(variables: Variables): CompiledOperation | null | undefined {
+  get(variables: Variables): CompiledOperation | null | 'no place' {
     const key = this.#conditions.map((name) => String(variables[name])).join()
     const known = this.#stored.get(key)
-    if (known !== undefined || this.#stored.size >= operationCacheLimits.variants) return known
+    if (known !== undefined) return known
+    if (this.#stored.size >= operationCacheLimits.variants) return 'no place'
     const compiled = this.#compile(variables, operationCacheLimits.fields)
     this.#stored.set(key, compiled)
     this.#onCompiled()

@@ -25,6 +25,7 @@ import {
   type PageContext,
   textCost,
 } from './field-cost.ts'
+import { CountedLists } from './list-counts.ts'
 import { type LongReads, type LongReadsByArguments, longReadsOf } from './long-reads.ts'
 import { noCost, type QueryCost, sumOf } from './query-cost.ts'
 
@@ -69,6 +70,7 @@ class Computation {
   readonly known = new Map<SelectionCost, Map<string, QueryCost>>()
   /** Costs of fields without their page: in a fragment they are equal for all pages that use it. */
   readonly fields = new Map<FieldNode, FieldCost>()
+  readonly lists = new CountedLists()
 
   constructor(readonly variables: Readonly<Record<string, unknown>>) {}
 }
@@ -198,7 +200,7 @@ function fieldCost(
   const requested = requestedLength(given)
   const longReads = declared(given)
   const page = { length: requested?.length ?? 1, longCount: longReads.count }
-  const ofArguments = argumentCost(given) + (longReads.own ?? 0)
+  const ofArguments = argumentCost(given, computation.lists) + (longReads.own ?? 0)
   const cost = { requested, longReads, ofArguments, each: costAt(inner, computation, page) }
   computation.fields.set(node, cost)
   return cost

@@ -11,9 +11,9 @@ import {
   TypeMetaFieldDef,
 } from 'graphql'
 import { admissionLimits, aliasCharactersOfCost, lookupCost, proseCost, readCost, scopeCosts } from '../../../limits.ts'
-import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
 import { assumedLengths } from './assumed-lengths.ts'
+import { type CountedLists, isOfMoment } from './list-counts.ts'
 
 /** The page that contains a field: its length, and its count. */
 export interface PageContext {
@@ -75,24 +75,16 @@ function isPageField({ name, args }: GraphQLField<unknown, unknown>): boolean {
 }
 
 /** Returns the cost that arguments add to a field, besides its length. */
-export function argumentCost(given: Readonly<Record<string, unknown>>): number {
-  return scopeCost(given) + curveCost(given) + momentCost(given) + idsCost(given) + elementsIn(given)
+export function argumentCost(given: Readonly<Record<string, unknown>>, lists: CountedLists): number {
+  const ofIds = lists.of(given['ids']).elements * lookupCost
+  return scopeCost(given, lists) + curveCost(given) + momentCost(given, lists) + ofIds + lists.elementsIn(given)
 }
 
 /** Returns the cost of merging the vaults of several strategies or owners: one page of each is read. */
-function scopeCost(given: Readonly<Record<string, unknown>>): number {
+function scopeCost(given: Readonly<Record<string, unknown>>, lists: CountedLists): number {
   const { strategy, owner } = (given['where'] ?? {}) as Readonly<Record<string, unknown>>
-  const pages = Math.max(distinctIn(strategy), distinctIn(owner) * scopeCosts.pagesOfOwner)
+  const pages = Math.max(lists.of(strategy).distinct, lists.of(owner).distinct * scopeCosts.pagesOfOwner)
   return pages < 2 ? 0 : Math.ceil((pages * (requestedLength(given)?.length ?? 1)) / scopeCosts.rowsOfCost)
-}
-
-const distinctIn = (value: unknown): number => (Array.isArray(value) ? new Set(value).size : 0)
-
-/** Returns the number of elements of all lists in an input value: each is compared with rows. */
-function elementsIn(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const parts: unknown[] = Array.isArray(value) ? value : Object.values(value)
-  return parts.reduce((sum: number, part) => sum + elementsIn(part), Array.isArray(value) ? value.length : 0)
 }
 
 /**
@@ -136,19 +128,9 @@ const pointsOfCurve = 2
  * Returns the cost that past moments add to a lookup, as an argument or in global ids: the vault and the positions of
  * each moment are read by separate statements.
  */
-function momentCost({ [momentArgument]: at, id, ids }: Readonly<Record<string, unknown>>): number {
-  const named = [id, ...(Array.isArray(ids) ? (ids as unknown[]) : [])].filter(isOfMoment).length
-  return (named + (at == null ? 0 : 1)) * 2 * readCost
-}
-
-/** Returns whether a global id refers to a vault at a past moment, or to a position of such a vault. */
-function isOfMoment(id: unknown): boolean {
-  return typeof id === 'string' && isVaultScopedId(id) && id.includes('@')
-}
-
-/** Returns the cost of looking up objects by id, each of any type. */
-function idsCost({ ids }: Readonly<Record<string, unknown>>): number {
-  return Array.isArray(ids) ? ids.length * lookupCost : 0
+function momentCost({ [momentArgument]: at, id, ids }: Readonly<Record<string, unknown>>, lists: CountedLists): number {
+  const moments = (at == null ? 0 : 1) + (isOfMoment(id) ? 1 : 0) + lists.of(ids).moments
+  return moments * 2 * readCost
 }
 
 /** Ratio of the list lengths of the largest types to the assumed lengths. */

@@ -268,7 +268,7 @@ async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
   const operation = caches.get(args.schema)?.prepare(source).select(args.operationName)
   const { coerced } = operation === undefined ? {} : operation.coerce(args.variableValues)
   const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
-  if (compiled == null || coerced === undefined) return execute(args)
+  if (compiled == null || compiled === 'no place' || coerced === undefined) return execute(args)
   counts.compiled++
   try {
     const data: object = await compiled.write(args.rootValue, {}, coerced, Infinity)
@@ -279,7 +279,8 @@ async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
 }
 
 function isCompiled(of: GraphQLSchema, source: string, variables = {}, name: string | null = null): boolean {
-  return caches.get(of)?.prepare(source).select(name)?.compiledFor(variables) != null
+  const compiled = caches.get(of)?.prepare(source).select(name)?.compiledFor(variables)
+  return compiled != null && compiled !== 'no place'
 }
 
 const caches = new Map([schema, ownSchema].map((of) => [of, new OperationCache(of, noLimits)]))
