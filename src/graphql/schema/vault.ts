@@ -136,7 +136,7 @@ export const VaultType = builder.prismaObject('Vault', {
     updatedAt: t.expose('updatedAt', { type: 'UnixTime', description: 'Time of its newest fact, in Unix seconds.' }),
     isFinal: t.boolean({
       description:
-        'Whether this state can never change: of a moment before its newest fact, since older facts are refused. False for the vault as it is now.',
+        'Whether this state can never change: of a moment before its newest fact, since older facts are refused. Only its chainId may become known later, and its strategy is the entry that the catalogue has now. False for the vault as it is now.',
       resolve: ({ moment }) => moment !== null && !moment.isNewest,
     }),
     historySince: t.field({

@@ -73,7 +73,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     if (params !== null) return runJsonPost(yoga, { params, mediaType }, jsonRequest, yogaContext)
     const { method, target } = request
     // Yoga would ignore weights, and send results as events or in parts to clients that accept these.
-    const headers = { ...request.headerRecord(), accept: mediaType }
+    const headers = { ...request.headerRecord(), accept: mediaType, ...withPlainCase(request.header('content-type')) }
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
     const response = await yoga.fetch(new yoga.fetchAPI.Request(placeholderHost + target, init), yogaContext)
     // Yoga receives only GET and POST, of which it refuses a mutation by GET.
@@ -123,4 +123,11 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     const { headers, ...response } = await negotiated(exchange, requestContext)
     return { ...response, headers: { ...headers, vary: 'accept' } }
   }
+}
+
+/** Returns the header `Content-Type` with its media type in lower case: Yoga compares case, which is insignificant (RFC 9110, section 8.3.1). */
+function withPlainCase(contentType: string | null): { readonly 'content-type'?: string } {
+  if (contentType === null) return {}
+  const [type = '', ...parameters] = contentType.split(';')
+  return { 'content-type': [type.toLowerCase(), ...parameters].join(';') }
 }

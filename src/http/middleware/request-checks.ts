@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { LRUCache } from 'lru-cache'
 import { type HttpLimits } from '../../limits.ts'
 import { bodyChunks } from '../../limits/connections.ts'
@@ -19,13 +20,17 @@ export function requestChecks(limits: HttpLimits): Middleware {
   }
 }
 
-/** Returns the stage that reads the body of requests to /graphql, up to its limit. A compressed body is refused unread. */
+/**
+ * Returns the stage that reads the body of requests to /graphql, up to its limit. A compressed body is refused unread, and so is
+ * one that is not UTF-8, the encoding of JSON: its invalid bytes would be read as U+FFFD.
+ */
 export function requestBody(limits: HttpLimits): PathStages {
   const stage: Middleware = (next) => async (exchange) => {
     if (exchange.request.method === 'POST' && hasContentCoding(exchange.request))
       return new EncodedResponse(contentCodingRefused(exchange.request))
     const body = await exchange.readBody()
     if (typeof body === 'string') return refuse(exchange.request, bodyRefusal(body, limits))
+    if (!isUtf8(body)) return refuse(exchange.request, problem('BAD_REQUEST', 'The body is not UTF-8.'))
     exchange.body = body
     return next(exchange)
   }

@@ -213,6 +213,10 @@ describe('a query over HTTP', () => {
       '{ ...all } fragment all on Query { vaults { edges { node { equity { ts netUsd changeUsd } } } } }',
       'Its most expensive part is vaults(first: 50) with equity(points: 500): ',
     ],
+    [
+      '{ a: strategies { ...byVenue } b: strategies { ...byVenue } } fragment byVenue on Strategy { vaults(first: 1, where: { venue: ["x"] }) { totalCount } }',
+      'Its most expensive part is vaults(first: 1) with totalCount: ',
+    ],
   ])('that costs too much is told what to ask instead: %s', async (source, words) => {
     expect(await messageOf(await gateway.post(source))).toContain(words)
   })

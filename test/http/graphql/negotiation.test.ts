@@ -193,3 +193,25 @@ test('a compressed body is refused also where the response to its bytes is cache
   for (const coding of ['gzip', 'identity, gzip', '\u00a0gzip'])
     expect((await post({ 'content-encoding': coding })).status).toBe(415)
 })
+
+test.each([
+  ['Application/JSON; charset="utf-8"', '{"query":"{ __typename }"}'],
+  ['APPLICATION/JSON;charset=UTF-8; x=Y', '{"query":"{ __typename }"}'],
+  ['Application/GraphQL', '{ __typename }'],
+  ['application/X-WWW-form-urlencoded', 'query={__typename}'],
+])('the case of the media type of a body is insignificant: %s', async (type, body) => {
+  const response = await gateway.get('/graphql', { method: 'POST', headers: { 'content-type': type }, body })
+  expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
+})
+
+test.each(['application/json', 'application/json; charset=utf-16', 'application/graphql'])(
+  'a body of %s that is not UTF-8 is refused',
+  async (type) => {
+    const body = Buffer.from('{"query":"{ vaults(where: { venue: [\\"\xff\\"] }) { totalCount } }"}', 'latin1')
+    const response = await gateway.get('/graphql', { method: 'POST', headers: { 'content-type': type }, body })
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { errors: [{ message: expect.stringContaining('not UTF-8') as string, extensions: { code: 'BAD_REQUEST' } }] },
+    ])
+  },
+)

@@ -171,11 +171,17 @@ class CostCalculator {
     const cost: CostFunction = (computation, page) => {
       const { requested, longReads, each, ofArguments } = fieldCost(node, declared, given, inner, computation)
       const length = lengthOf(field, requested, page.length)
-      const label = requested === null ? [] : [`${field.name}(${requested.argument}: ${requested.length})`]
+      const isLongCount = isCount(field) && page.longCount !== null
+      const label =
+        requested === null
+          ? isLongCount
+            ? [field.name]
+            : []
+          : [`${field.name}(${requested.argument}: ${requested.length})`]
       return {
         units: ownCost(field, page) + ofText + ofArguments + length * each.units,
         mostExpensive: [...label, ...each.mostExpensive],
-        hasLongReads: longReads.own !== null || each.hasLongReads || (isCount(field) && page.longCount !== null),
+        hasLongReads: longReads.own !== null || each.hasLongReads || isLongCount,
       }
     }
     const depth = 1 + inner.depth

@@ -3,8 +3,8 @@ export interface QueryCost {
   /** Maximum number of fields in the response: a list counts its selection once for each item. */
   readonly units: number
   /**
-   * Lists with a length argument on the path to the most expensive field, outermost first, such as `vaults(first:
-   * 200)`.
+   * Lists with a length argument on the path to the most expensive field, and a count that is a long read, outermost first, such
+   * as `vaults(first: 200)`.
    */
   readonly mostExpensive: readonly string[]
   /** Whether it may send reads that share the few connections for long reads. */
