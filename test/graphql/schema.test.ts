@@ -1,4 +1,5 @@
 import {
+  DirectiveLocation,
   getNamedType,
   type GraphQLNamedType,
   isEnumType,
@@ -174,4 +175,14 @@ describe('the schema', () => {
   test('has enums in capitals', () => {
     expect(offenders(enumValues, ({ name }) => /^[A-Z][A-Z_]*$/.test(name))).toEqual([])
   })
+})
+
+test('the directives of documents are those that the compiler evaluates', () => {
+  const { FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT, QUERY, SUBSCRIPTION, FRAGMENT_DEFINITION } = DirectiveLocation
+  const executable: readonly string[] = [
+    ...[FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT],
+    ...[QUERY, SUBSCRIPTION, FRAGMENT_DEFINITION],
+  ]
+  const ofDocuments = schema.getDirectives().filter(({ locations }) => locations.some((at) => executable.includes(at)))
+  expect(ofDocuments.map(({ name }) => name).sort()).toEqual(['include', 'skip'])
 })

@@ -9,7 +9,6 @@ import {
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { defaultQueryLimits, maxValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { hasOnlyConditions } from './compiler/conditions.ts'
 import { costCalculator } from './cost/cost-calculator.ts'
 import { nullableVariables } from './null-variables.ts'
 import { PreparedOperation } from './prepared-operation.ts'
@@ -115,7 +114,6 @@ export class OperationCache {
     if (errors.length > 0) return new PreparedDocument(text, document, errors)
     const operations: PreparedOperation[] = []
     const prepared = new PreparedDocument(text, document, [], operations)
-    const isCompilable = hasOnlyConditions(document)
     const costOf = costCalculator(this.#schema, document)
     const nullableVariablesOf = nullableVariables(this.#schema, document)
     const given = { schema: this.#schema, limits }
@@ -126,9 +124,8 @@ export class OperationCache {
         prepared.onGrown?.()
       }
       const { size, cost } = costOf(node)
-      const checked = { cost, sizeError: checkSize(size, limits) }
-      const traits = { isCompilable, nullableVariables: nullableVariablesOf(node) }
-      operations.push(new PreparedOperation(given, document, node, traits, checked, onCompiled))
+      const checked = { cost, sizeError: checkSize(size, limits), nullableVariables: nullableVariablesOf(node) }
+      operations.push(new PreparedOperation(given, document, node, checked, onCompiled))
     }
     return prepared
   }

@@ -54,45 +54,38 @@ export interface SubscribedField {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-/** Cost of an operation, with the error of the limit on depth, aliases or directives that it exceeds, if any. */
-interface CheckedCost extends Pick<OperationCost, 'cost'> {
+/** What is known of an operation before it has variables. */
+interface OperationTraits extends Pick<OperationCost, 'cost'> {
+  /** Error of the limit on depth, aliases or directives that the operation exceeds, if any. */
   readonly sizeError: GraphQLError | null
-}
-
-/** Properties of an operation that follow from its document. */
-export interface OperationTraits {
-  /** Whether the compiler knows all directives of the document. */
-  readonly isCompilable: boolean
   /** Variables whose type permits null, although they are used where null is not allowed. */
   readonly nullableVariables: readonly VariableDefinitionNode[]
 }
 
 /** An operation of a valid document, with its cost and its compiled variants. */
 export class PreparedOperation {
-  /** Error of the limit on depth, aliases or directives that the operation exceeds, if any. */
+  /** See {@link OperationTraits}. */
   readonly sizeError: GraphQLError | null
+  /** See {@link OperationTraits}. */
+  readonly nullableVariables: readonly VariableDefinitionNode[]
   readonly #schema: GraphQLSchema
   readonly #limits: QueryLimits
   readonly #cost: OperationCost['cost']
-  /** Null if graphql-js must evaluate a directive. */
-  readonly #variants: CompiledVariants | null
-  /** See {@link OperationTraits}. */
-  readonly nullableVariables: readonly VariableDefinitionNode[]
+  readonly #variants: CompiledVariants
 
   /** @param onCompiled called after the compilation of each variant, when `compiledFields` has grown */
   constructor(
     { schema, limits }: { readonly schema: GraphQLSchema; readonly limits: QueryLimits },
     readonly document: DocumentNode,
     readonly definition: OperationDefinitionNode,
-    { isCompilable, nullableVariables }: OperationTraits,
-    { cost, sizeError }: CheckedCost,
+    { cost, sizeError, nullableVariables }: OperationTraits,
     onCompiled: () => void,
   ) {
     this.#schema = schema
     this.#limits = limits
     this.#cost = cost
     this.sizeError = sizeError
-    this.#variants = isCompilable ? new CompiledVariants({ schema, document, definition }, onCompiled) : null
+    this.#variants = new CompiledVariants({ schema, document, definition }, onCompiled)
     this.nullableVariables = nullableVariables
   }
 
@@ -170,7 +163,7 @@ export class PreparedOperation {
 
   /** Number of fields of all compiled variants. */
   get compiledFields(): number {
-    return this.#variants?.fields ?? 0
+    return this.#variants.fields
   }
 
   /**
@@ -179,7 +172,7 @@ export class PreparedOperation {
    * @returns null if the operation cannot be compiled; `no place` if other variants have taken all places
    */
   compiledFor(variables: Variables): CompiledOperation | null | 'no place' {
-    return this.#variants === null ? null : this.#variants.get(variables)
+    return this.#variants.get(variables)
   }
 
   /**
@@ -203,7 +196,7 @@ export class PreparedOperation {
     requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<CompiledOperation | null> {
-    return fallbacks.compile(requestContext, () => this.#variants?.compileForRun(variables) ?? null)
+    return fallbacks.compile(requestContext, () => this.#variants.compileForRun(variables))
   }
 }
 

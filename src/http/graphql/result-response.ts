@@ -32,7 +32,7 @@ export function formatGraphqlResult(
   requestContext: RequestContext,
 ): TextResponse {
   const errors = result.errors && publicErrors(result.errors, requestContext)
-  const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)
+  const { status, headers } = statusOf(errors ?? [], mediaType)
   return {
     status,
     headers: { 'content-type': `${mediaType}; charset=utf-8`, ...headers },
@@ -48,25 +48,22 @@ interface HttpExtensions {
   readonly spec?: boolean
 }
 
-/** Returns the highest status of the errors, and their headers. */
+/** Returns the highest status of the errors, 200 where none has one, and their headers. */
 function statusOf(
   errors: readonly GraphQLError[],
-  hasData: boolean,
   mediaType: MediaType,
 ): { readonly status: number; readonly headers: Readonly<Record<string, string>> } {
   let status = 0
   let headers = {}
-  let isUnexpected = false
   for (const { extensions } of errors) {
     const http = extensions.http as HttpExtensions | undefined
-    if (http === undefined) isUnexpected ||= extensions['unexpected'] === true
     // Yoga names methods in the errors of malformed parameters, too: they belong to a 405, which a POST is not.
     const { Allow: _, ...others } = http?.headers ?? {}
     headers = { ...headers, ...others }
     if (mediaType === 'application/json' && http?.spec === true) continue
     status = Math.max(status, http?.status ?? 0)
   }
-  return { status: status > 0 ? status : isUnexpected && !hasData ? 500 : 200, headers }
+  return { status: status === 0 ? 200 : status, headers }
 }
 
 /**
@@ -75,6 +72,6 @@ function statusOf(
  */
 function withoutHttp(error: GraphQLError): GraphQLFormattedError {
   const { extensions = {}, ...formatted } = error.toJSON()
-  const kept = Object.entries(extensions).filter(([name]) => name !== 'http' && name !== 'unexpected')
+  const kept = Object.entries(extensions).filter(([name]) => name !== 'http')
   return { ...formatted, ...(kept.length > 0 && { extensions: Object.fromEntries(kept) }) }
 }

@@ -1,13 +1,10 @@
 import {
-  BREAK,
-  type DirectiveNode,
   type DocumentNode,
   getDirectiveValues,
   GraphQLIncludeDirective,
   GraphQLSkipDirective,
   type OperationDefinitionNode,
   type VariableDefinitionNode,
-  visit,
 } from 'graphql'
 import type { Conditional } from './collect-fields.ts'
 import { NotCompilable } from './compiled-field.ts'
@@ -26,19 +23,6 @@ export function includes(node: Conditional, variables: Readonly<Record<string, u
   } catch {
     throw new NotCompilable()
   }
-}
-
-/** Returns whether all directives of a document are @skip and @include. */
-export function hasOnlyConditions(document: DocumentNode): boolean {
-  let hasOther = false
-  visit(document, {
-    Directive: ({ name }: DirectiveNode) => {
-      if (name.value === GraphQLSkipDirective.name || name.value === GraphQLIncludeDirective.name) return undefined
-      hasOther = true
-      return BREAK
-    },
-  })
-  return !hasOther
 }
 
 /** Returns the definitions of the variables used by @skip and @include, which are Boolean in a valid document. */
