@@ -36,7 +36,7 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['node:*', '@prisma/*', 'pg', '@electric-sql/pglite', 'pglite-prisma-adapter', 'lru-cache'],
   },
   // Of the database it uses only cancellation.
-  fairness: { layers: ['src/database/cancellation.ts', 'src/database/errors.ts'], packages: [] },
+  fairness: { layers: ['src/database/cancellation.ts', 'src/database/errors.ts'], packages: ['lru-cache'] },
   feed: { layers: ['limits', 'domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
   // Only here: viem's client. Of a feed it uses only the type of a fact and its check.
   chain: {

@@ -7,6 +7,12 @@ export type OnDisconnect = (cancel: () => void) => void
 /** Starts a production; `onAllLeft` registers a callback that runs when the last client of the production has left. */
 export type StartProduction = (onAllLeft: OnDisconnect) => Promise<EncodedResponse>
 
+/**
+ * Returns the response of a sender's production, and stores it if it may be cached; called in the iteration of the event loop
+ * in which the production starts, so that it sees each later commit.
+ */
+type StoreWhenReady = (key: string, sender: string, produced: Promise<EncodedResponse>) => Promise<EncodedResponse>
+
 /** A production in progress, shared by one or more clients. */
 interface Production {
   readonly sender: string
@@ -25,13 +31,9 @@ interface ProductionsOfKey {
 /** The productions in progress, which requests with equal keys share. */
 export class Productions {
   readonly #ofKeys = new Map<string, ProductionsOfKey>()
-  readonly #storeWhenReady: (key: string, produced: Promise<EncodedResponse>) => Promise<EncodedResponse>
+  readonly #storeWhenReady: StoreWhenReady
 
-  /**
-   * @param storeWhenReady returns the response of a production, and stores it if it may be cached; called in the iteration of
-   *   the event loop in which the production starts, so that it sees each later commit
-   */
-  constructor(storeWhenReady: (key: string, produced: Promise<EncodedResponse>) => Promise<EncodedResponse>) {
+  constructor(storeWhenReady: StoreWhenReady) {
     this.#storeWhenReady = storeWhenReady
   }
 
@@ -80,7 +82,7 @@ export class Productions {
         cancel()
       }
     })
-    const production = { sender, response: this.#storeWhenReady(key, produced).finally(close), waiting }
+    const production = { sender, response: this.#storeWhenReady(key, sender, produced).finally(close), waiting }
     const ofKey = this.#ofKeys.get(key) ?? { bySender: new Map<string, Production>(), shared: production }
     ofKey.bySender.set(sender, production)
     ofKey.shared = production

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { FairCache } from '../../fairness/fair-cache.ts'
 import type { EncodedResponse } from './encoded-response.ts'
 import { type OnDisconnect, Productions, type StartProduction } from './productions.ts'
 import { TagChanges } from './tag-changes.ts'
@@ -48,7 +48,8 @@ interface Entry {
 }
 
 /**
- * Creates a response cache with a size limit; an entry is valid until the data behind one of its tags changes.
+ * Creates a response cache with a size limit, which is fair to senders; an entry is valid until the data behind one of its
+ * tags changes.
  * @param bytes size limit; 0 disables the cache
  */
 export function createResponseCache(bytes: number): ResponseCache {
@@ -58,28 +59,31 @@ export function createResponseCache(bytes: number): ResponseCache {
   /** Whether the cache has a size, and is notified of commits. */
   let isActive = false
 
-  const entries = new LRUCache<string, Entry>({
-    maxSize: Math.max(1, bytes),
-    sizeCalculation: ({ response, tags }, key) =>
-      2 * response.bytes.length + 2 * key.length + tagBytes * tags.length + overheadBytes,
-  })
+  const entries = new FairCache<Entry>(bytes)
 
-  /** Returns the entry with this key, if the data behind its tags is unchanged. */
-  function current(key: string): Entry | undefined {
-    const entry = entries.get(key)
+  /** Returns the entry with this key for a sender, if the data behind its tags is unchanged. */
+  function current(key: string, sender: string): Entry | undefined {
+    const entry = entries.get(key, sender)
     if (entry === undefined || changes.isUnchanged(entry.tags, entry.changesBefore)) return entry
     entries.delete(key)
     counts.dropped++
     return undefined
   }
 
-  /** Stores the response of a production, if its data is still unchanged when it is ready. */
-  async function storeWhenReady(key: string, produced: Promise<EncodedResponse>): Promise<EncodedResponse> {
+  /** Stores the response of a sender's production, if its data is still unchanged when it is ready. */
+  async function storeWhenReady(
+    key: string,
+    sender: string,
+    produced: Promise<EncodedResponse>,
+  ): Promise<EncodedResponse> {
     const changesBefore = changes.count
     const response = await produced
     if (response.status !== 200 || !response.origin.isCacheable || !isActive) return response
     const tags = [...response.origin.tags]
-    if (changes.isUnchanged(tags, changesBefore)) entries.set(key, { response, tags, changesBefore })
+    // The entry of another sender's production is equal, and stays charged to that one.
+    if (!changes.isUnchanged(tags, changesBefore) || current(key, sender) !== undefined) return response
+    const size = 2 * response.bytes.length + 2 * key.length + tagBytes * tags.length + overheadBytes
+    entries.set(key, { response, tags, changesBefore }, size, sender)
     return response
   }
 
@@ -88,7 +92,7 @@ export function createResponseCache(bytes: number): ResponseCache {
 
     answer(key, sender, onDisconnect, start) {
       if (key === null || !isActive) return start(onDisconnect)
-      const entry = current(key)
+      const entry = current(key, sender)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.response
       return productions.join(key, sender, onDisconnect, start)
@@ -107,6 +111,6 @@ export function createResponseCache(bytes: number): ResponseCache {
       entries.clear()
     },
 
-    figures: () => ({ ...counts, entries: entries.size, bytes: entries.calculatedSize }),
+    figures: () => ({ ...counts, entries: entries.size, bytes: entries.bytes }),
   }
 }

@@ -101,6 +101,19 @@ describe('an answer', () => {
     expect([(await answered).bytes.toString(), givenUp]).toEqual(['of the other', 1])
   })
 
+  test('that two senders have produced stays charged to the first, whose other answers are few', async () => {
+    const cache = listening(100_000)
+    const { promise, resolve } = deferred<EncodedResponse>()
+    const slow = cache.answer('key', 'greedy', noLeave, () => promise)
+    expect(await request(cache, 'key', 'own')).toBe('own')
+    resolve(await produced('of the other', ['a']))
+    await slow
+    for (let index = 0; index < 20; index++) {
+      await cache.answer(String(index), 'greedy', noLeave, () => produced('x'.repeat(10_000), ['a']))
+    }
+    expect(await request(cache, 'key', 'another')).toBe('own')
+  })
+
   test('begun before a change and finished after it is neither cached nor joined', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<EncodedResponse>()

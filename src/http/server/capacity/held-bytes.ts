@@ -1,4 +1,4 @@
-import { MaxHeap } from './max-heap.ts'
+import { MaxHeap } from '../../../fairness/max-heap.ts'
 
 /** A buffer that several holders may share, and that is in memory once. */
 export interface HeldBody {
