@@ -71,11 +71,22 @@ export class FairCache<Value> {
     this.#entries.set(key, entry, { size: bytes })
   }
 
-  delete(key: string): void {
+  /** Changes the bytes of a value, if it is still cached with this key: it is stored again for the same client. */
+  resize(key: string, value: Value, bytes: number): void {
     const entry = this.#entries.peek(key)
-    if (entry === undefined) return
+    if (entry?.value === value) this.set(key, value, bytes, entry.sender)
+  }
+
+  /**
+   * Removes an entry.
+   * @returns its value, with the sender whose client it was charged to; undefined if there is none
+   */
+  delete(key: string): Pick<Entry<Value>, 'value' | 'sender'> | undefined {
+    const entry = this.#entries.peek(key)
+    if (entry === undefined) return undefined
     this.#entries.delete(key)
     this.#release(entry)
+    return entry
   }
 
   clear(): void {

@@ -36,7 +36,7 @@ const roundMilliseconds = 300
 const ownCompiler: ExecutionEngine = {
   name: 'own compiler',
   prepare(query, variables) {
-    const operation = new OperationCache(schema, defaultQueryLimits).prepare(query).select(null)
+    const operation = new OperationCache(schema, defaultQueryLimits).prepare(query, 'sender').select(null)
     const { coerced } = operation === undefined ? {} : operation.coerce(variables)
     const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
     if (compiled == null || compiled === 'no place' || coerced === undefined) return null

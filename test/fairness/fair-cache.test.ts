@@ -17,6 +17,8 @@ const bytes = fc.oneof(fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 1,
 const wait = fc.record({ wait: fc.integer({ min: 1, max: idleMilliseconds }) })
 const use = fc.record({ key, sender })
 const store = fc.record({ key, sender, bytes })
+const resize = fc.record({ key, resizedBytes: bytes })
+const remove = fc.record({ removed: key })
 
 /** Stores the key itself as the value, unless it is cached. */
 function request(cache: FairCache<string>, each: { key: string; sender: string; bytes: number }): 'hit' | 'miss' {
@@ -26,16 +28,25 @@ function request(cache: FairCache<string>, each: { key: string; sender: string; 
 }
 
 test('a full cache keeps what its rule says, after any uses, stores and waits', () => {
-  const steps = fc.array(fc.oneof({ weight: 4, arbitrary: store }, { weight: 4, arbitrary: use }, wait), {
-    maxLength: 150,
-    size: 'max',
-  })
+  const steps = fc.array(
+    fc.oneof({ weight: 4, arbitrary: store }, { weight: 4, arbitrary: use }, wait, resize, remove),
+    {
+      maxLength: 150,
+      size: 'max',
+    },
+  )
   fc.assert(
     fc.property(steps, (each) => {
       const [cache, model] = [new FairCache<string>(maxBytes), new Model()]
       for (const step of each) {
         if ('wait' in step) vi.advanceTimersByTime(step.wait)
-        else if ('bytes' in step) {
+        else if ('removed' in step) {
+          expect(cache.delete(step.removed)?.sender).toBe(model.delete(step.removed)?.sender)
+        } else if ('resizedBytes' in step) {
+          cache.resize(step.key, 'another value', 1)
+          cache.resize(step.key, step.key, step.resizedBytes)
+          if (model.resize(step.key, step.resizedBytes) === 'tie') return
+        } else if ('bytes' in step) {
           cache.set(step.key, step.key, step.bytes, step.sender)
           // Which one of two equally large clients gives up an entry is not specified.
           if (model.set(step.key, step.bytes, step.sender) === 'tie') return
@@ -167,8 +178,19 @@ class Model {
     return true
   }
 
+  delete(key: string): Entry | undefined {
+    const removed = this.entries.find((entry) => entry.key === key)
+    if (removed !== undefined) this.entries = this.#without(removed)
+    return removed
+  }
+
+  resize(key: string, bytes: number): 'set' | 'tie' {
+    const entry = this.entries.find((each) => each.key === key)
+    return entry === undefined ? 'set' : this.set(key, bytes, entry.sender)
+  }
+
   set(key: string, bytes: number, sender: string): 'set' | 'tie' {
-    this.entries = this.entries.filter((entry) => entry.key !== key)
+    this.delete(key)
     if (bytes > maxBytes) return 'set'
     const added = { key, bytes, owner: clientOf(sender), sender, otherUser: null, ...this.#now() }
     this.entries = [...this.entries, added]

@@ -123,7 +123,7 @@ function largestDocument(toDocument: Shape): string {
 
 /** Tells whether the gateway would execute a document, by its size and cost. */
 function isWithinLimits(query: string): boolean {
-  const prepared = new OperationCache(schema, defaultQueryLimits).prepare(query)
+  const prepared = new OperationCache(schema, defaultQueryLimits).prepare(query, 'sender')
   const operation = prepared.select(null)
   if (prepared.errors.length > 0 || operation?.sizeError !== null) return false
   return operation.costOf({}).units <= defaultQueryLimits.cost

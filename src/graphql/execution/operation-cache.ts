@@ -7,7 +7,7 @@ import {
   parse,
   validate,
 } from 'graphql'
-import { LRUCache } from 'lru-cache'
+import { FairCache } from '../../fairness/fair-cache.ts'
 import { defaultQueryLimits, maxValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { costCalculator } from './cost/cost-calculator.ts'
 import { nullableVariables } from './null-variables.ts'
@@ -57,13 +57,13 @@ export class PreparedDocument {
  * The only cache of clients' documents, keyed by text, with a limit on memory; the gateway's own documents are never
  * evicted. Each document is parsed and validated, and its cost computed, once; each variant of its operations is compiled when it is
  * first used. It is a segmented LRU cache: a document enters the protected segment when it is used again, so that
- * documents used once cannot evict it.
+ * documents used once cannot evict it. Each segment is fair to the clients whose documents it holds.
  */
 export class OperationCache {
   readonly #schema: GraphQLSchema
   readonly #limits: QueryLimits
-  readonly #protected = segmentOf(operationCacheLimits.bytes)
-  readonly #probationary = segmentOf(operationCacheLimits.usedOnceBytes)
+  readonly #protected = new FairCache<PreparedDocument>(operationCacheLimits.bytes)
+  readonly #probationary = new FairCache<PreparedDocument>(operationCacheLimits.usedOnceBytes)
   /** The gateway's own documents, which are few and never evicted. */
   readonly #fixed = new Map<string, PreparedDocument>()
 
@@ -72,24 +72,24 @@ export class OperationCache {
     this.#limits = limits
   }
 
-  get(text: string): PreparedDocument | undefined {
-    const known = this.#fixed.get(text) ?? this.#protected.get(text)
+  /** Returns a document that a sender uses; undefined if it is not cached. */
+  get(text: string, sender: string): PreparedDocument | undefined {
+    const known = this.#fixed.get(text) ?? this.#protected.get(text, sender)
     if (known !== undefined) return known
-    const again = this.#probationary.peek(text)
+    const again = this.#probationary.delete(text)
     if (again === undefined) return undefined
-    this.#probationary.delete(text)
-    this.#protected.set(text, again)
-    return again
+    this.#protected.set(text, again.value, again.value.bytes, again.sender)
+    return this.#protected.get(text, sender) ?? again.value
   }
 
   /**
-   * Prepares a document: synchronous work of up to about 30 ms. A text that is not GraphQL, or too long, is not cached:
-   * its error is found again quickly, and long texts would evict others.
+   * Prepares a document for a sender: synchronous work of up to about 30 ms. A text that is not GraphQL, or too long, is not
+   * cached: its error is found again quickly, and long texts would evict others.
    */
-  prepare(sent: string): PreparedDocument {
+  prepare(sent: string, sender: string): PreparedDocument {
     const text = copied(sent)
     const prepared = this.#prepare(text)
-    if (prepared.document !== null) this.#probationary.set(text, prepared)
+    if (prepared.document !== null) this.#probationary.set(text, prepared, prepared.bytes, sender)
     return prepared
   }
 
@@ -130,13 +130,9 @@ export class OperationCache {
     return prepared
   }
 
-  /** Updates the size of an entry, which grows with its compiled variants: an LRU cache weighs a value when it is added. */
+  /** Updates the size of an entry, which grows with its compiled variants. */
   #weigh(prepared: PreparedDocument): void {
-    for (const segment of [this.#protected, this.#probationary]) {
-      if (segment.peek(prepared.text) !== prepared) continue
-      segment.delete(prepared.text)
-      segment.set(prepared.text, prepared)
-    }
+    for (const segment of [this.#protected, this.#probationary]) segment.resize(prepared.text, prepared, prepared.bytes)
   }
 }
 
@@ -148,10 +144,6 @@ function tokensOf({ loc }: DocumentNode): number {
 }
 
 const unlimited = Object.fromEntries(Object.keys(defaultQueryLimits).map((name) => [name, Infinity])) as QueryLimits
-
-function segmentOf(bytes: number): LRUCache<string, PreparedDocument> {
-  return new LRUCache({ maxSize: bytes, sizeCalculation: (prepared) => prepared.bytes })
-}
 
 /** Copies a text: a substring would keep the whole body in memory, and a concatenation all of its parts. */
 function copied(text: string): string {

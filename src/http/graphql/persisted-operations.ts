@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
-import { LRUCache } from 'lru-cache'
+import { FairCache } from '../../fairness/fair-cache.ts'
 import { persistedOperationLimits } from '../../limits.ts'
 
 /** Texts of operations by id, from the operator's manifest. */
@@ -21,37 +21,38 @@ export interface RequestedDocument {
 
 /**
  * Creates the lookup of documents that clients send as the SHA-256 hash of their text, as Apollo Client does (automatic
- * persisted queries). The first client sends hash and text, later ones the hash alone. Texts are stored in an LRU
- * cache; those of the manifest are never evicted.
+ * persisted queries). The first client sends hash and text, later ones the hash alone. Texts are stored in a cache
+ * that is fair to clients; those of the manifest are never evicted.
  * @param maxBytes of a stored text: a longer one is refused before it runs, and is not hashed
- * @returns a function of the parameters of a request; null if they have neither text nor id. It throws a GraphQLError
+ * @returns a function of the parameters of a request and its sender; null if they have neither text nor id. It throws a GraphQLError
  *   if the client must send the text, or if the hash is not that of the text
  * @see https://www.apollographql.com/docs/apollo-server/performance/apq
  */
 export function createFindDocument(maxBytes: number, known: KnownOperations = new Map()) {
   const { bytes, entries } = persistedOperationLimits
-  const kept = new LRUCache<string, string>({
-    max: entries,
-    maxSize: bytes,
-    sizeCalculation: (text) => 2 * text.length + overheadBytes,
-  })
+  const kept = new FairCache<string>(bytes)
+  const bytesOf = (text: string): number => Math.max(2 * text.length + overheadBytes, Math.ceil(bytes / entries))
 
-  function find(id: string): RequestedDocument {
-    const text = known.get(id) ?? kept.get(id)
+  function find(id: string, sender: string): RequestedDocument {
+    const text = known.get(id) ?? kept.get(id, sender)
     // Clients compare message and code, and then send the text.
     if (text === undefined) throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 404)
     return { text, keep: keepNothing }
   }
 
-  return ({ query: text, extensions }: DocumentParams): RequestedDocument | null => {
+  function keep(id: string, text: string, sender: string): void {
+    if (kept.get(id, sender) === undefined) kept.set(id, text, bytesOf(text), sender)
+  }
+
+  return ({ query: text, extensions }: DocumentParams, sender: string): RequestedDocument | null => {
     const id = idIn(extensions)
-    if (text === undefined || text === null) return id === null ? null : find(id)
+    if (text === undefined || text === null) return id === null ? null : find(id, sender)
     if (typeof text !== 'string') return null
     if (id === null || known.get(id) === text || Buffer.byteLength(text) > maxBytes) return { text, keep: keepNothing }
     if (hash('sha256', text) !== id) {
       throw refusal('sha256Hash is not the SHA-256 hash of the query, in hexadecimal digits.', 'BAD_REQUEST', 400)
     }
-    return { text, keep: (copy) => void kept.set(id, copy) }
+    return { text, keep: (copy) => keep(id, copy, sender) }
   }
 }
 

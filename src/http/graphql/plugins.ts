@@ -50,7 +50,7 @@ export function executorPlugin(executor: Executor, findDocument: FindDocument): 
   return {
     async onParams({ params, setParams, context: yogaContext }) {
       yogaContext.onParsed()
-      const requested = findDocument(params)
+      const requested = findDocument(params, yogaContext.requestContext.sender)
       // Yoga refuses a query that is not a string, as GraphQL over HTTP specifies.
       if (requested === null) return
       const prepared = await executor.prepare(requested.text, yogaContext.requestContext)

@@ -23,7 +23,7 @@ function figuresOf(
   operationName?: string,
 ): QueryCost & QuerySize {
   const cache = new OperationCache(schema, { ...queryLimits, tokens: 100_000, bytes: 1_000_000 })
-  const operation = cache.prepare(source).select(operationName)
+  const operation = cache.prepare(source, 'sender').select(operationName)
   if (operation === undefined) throw new Error(`${source} has no such operation`)
   const { coerced } = operation.coerce(variables)
   const { size } = costCalculator(schema, operation.document)(operation.definition)
@@ -131,7 +131,7 @@ describe('the costs of a query', () => {
     const pages = Array.from({ length: 40 }, (_, at) => `a${at}: vaults(first: ${at + 1}) { ...page }`)
     const source = `query ($w: VaultWhere) { ${pages.join(' ')} }
       fragment page on VaultConnection { nodes { strategy { vaults(where: $w) { totalCount } } } }`
-    const operation = new OperationCache(schema, queryLimits).prepare(source).select(null)
+    const operation = new OperationCache(schema, queryLimits).prepare(source, 'sender').select(null)
     const strategy = ['one', 'two']
     let reads = 0
     const countingReads: ProxyHandler<string[]> = {

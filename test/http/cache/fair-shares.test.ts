@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
@@ -17,6 +17,8 @@ beforeAll(async () => {
 })
 
 test('a client that asks for more answers than the cache holds makes no answer of another client cold', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const cache = createResponseCache(100_000)
   cache.listening(true)
   const { app } = gatewayOn(database, { cache, trustedProxies: 1 })

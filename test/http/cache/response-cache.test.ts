@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 
@@ -102,6 +102,8 @@ describe('an answer', () => {
   })
 
   test('that two senders have produced stays charged to the first, whose other answers are few', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const cache = listening(100_000)
     const { promise, resolve } = deferred<EncodedResponse>()
     const slow = cache.answer('key', 'greedy', noLeave, () => promise)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client'
 import { PersistedQueryLink } from '@apollo/client/link/persisted-queries'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createResponseCache, type ResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { defaultQueryLimits, persistedOperationLimits } from '../../../src/limits.ts'
 import { createFindDocument } from '../../../src/http/graphql/persisted-operations.ts'
@@ -159,9 +159,10 @@ describe('the stored documents', () => {
   const { bytes, entries } = persistedOperationLimits
   const ask = (text: string) =>
     ({ ...hashed(text), query: text }) as Parameters<ReturnType<typeof createFindDocument>>[0]
+  const sender = 'sender'
   const isKept = (find: ReturnType<typeof createFindDocument>, text: string): boolean => {
     try {
-      return find(hashed(text))?.text === text
+      return find(hashed(text), sender)?.text === text
     } catch {
       return false
     }
@@ -173,12 +174,24 @@ describe('the stored documents', () => {
   ])('is limited %s, and the least recent is forgotten', (_, fitting, text) => {
     const find = createFindDocument(defaultQueryLimits.bytes, new Map([['known', 'text']]))
     const all = Array.from({ length: 2 * fitting + 100 }, (_, each) => text(each))
-    for (const each of all) find(ask(each))?.keep(each)
+    for (const each of all) find(ask(each), sender)?.keep(each)
     const kept = all.filter((each) => isKept(find, each))
     expect(kept.length).toBeGreaterThanOrEqual(fitting)
     expect(kept.length).toBeLessThan(2 * fitting)
     expect(kept).toEqual(all.slice(-kept.length))
-    expect(find({ extensions: { persistedQuery: { version: 1, sha256Hash: 'known' } } })?.text).toBe('text')
+    expect(find({ extensions: { persistedQuery: { version: 1, sha256Hash: 'known' } } }, sender)?.text).toBe('text')
+  })
+
+  test('of one client do not make others forgotten, nor does it take over those of others', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const find = createFindDocument(defaultQueryLimits.bytes)
+    const own = ['{ own }', '{ popular }']
+    const greedy = Array.from({ length: 2 * entries }, (_, each) => `{ a${each} }`)
+    find(ask('{ popular }'), 'greedy')?.keep('{ popular }')
+    for (const each of own) find(ask(each), sender)?.keep(each)
+    for (const each of [...own, ...greedy]) find(ask(each), 'greedy')?.keep(each)
+    expect(own.filter((each) => isKept(find, each))).toEqual(own)
   })
 })
 

@@ -40,7 +40,9 @@ describe('documents of streams', () => {
 
   test('are counted with their compiled operations, for streams and other requests', () => {
     const text = '{ vaults { nodes { address owner status valueUsd netUsd capitalInUsd capitalOutUsd updatedAt } } }'
-    const [compiled, prepared] = [1, 2].map(() => new OperationCache(schema, defaultQueryLimits).prepare(text))
+    const [compiled, prepared] = [1, 2].map(() =>
+      new OperationCache(schema, defaultQueryLimits).prepare(text, 'sender'),
+    )
     compiled?.operations[0]?.compiledFor({})
     const documents = new StreamDocuments(2 * (compiled?.bytes ?? 0))
     const release = prepared && documents.keep('one', prepared)

@@ -15,7 +15,7 @@ export interface SentOperation extends OperationParams {
  * Parses the operation of a request, which sends its text, its hash, or both.
  * @returns null if there is no operation, or it is malformed, or its hash is unknown: Yoga then refuses the request
  */
-export function sentOperation({ request, body }: Exchange, findDocument: FindDocument): SentOperation | null {
+export function sentOperation({ request, body, sender }: Exchange, findDocument: FindDocument): SentOperation | null {
   const isGet = request.method === 'GET'
   const sent = isGet ? parametersIn(request.query) : isJsonPost(request) ? objectIn(body) : null
   if (sent === null || (!isGet && Object.keys(sent).some((name) => !parameters.includes(name)))) return null
@@ -24,7 +24,7 @@ export function sentOperation({ request, body }: Exchange, findDocument: FindDoc
   const operationName: unknown = sent.operationName ?? null
   if (!isObjectOrNull(variables) || !isObjectOrNull(extensions)) return null
   if (operationName !== null && typeof operationName !== 'string') return null
-  const requested = documentOf({ query: sent.query, extensions }, findDocument)
+  const requested = documentOf({ query: sent.query, extensions }, sender, findDocument)
   if (requested === null) return null
   return {
     query: requested.text,
@@ -47,9 +47,9 @@ function isObjectOrNull(value: unknown): value is Readonly<Record<string, unknow
   return typeof value === 'object' && !Array.isArray(value)
 }
 
-function documentOf(params: DocumentParams, findDocument: FindDocument): RequestedDocument | null {
+function documentOf(params: DocumentParams, sender: string, findDocument: FindDocument): RequestedDocument | null {
   try {
-    return findDocument(params)
+    return findDocument(params, sender)
   } catch (error) {
     if (error instanceof GraphQLError) return null
     throw error

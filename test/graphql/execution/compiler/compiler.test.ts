@@ -265,7 +265,7 @@ const noLimits = { ...defaultQueryLimits, depth: 1_000, cost: 1e12 }
 /** Executes an operation compiled, and by graphql-js where that fails, as the executor does. */
 async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
   const source = args.document.loc?.source.body ?? ''
-  const operation = caches.get(args.schema)?.prepare(source).select(args.operationName)
+  const operation = caches.get(args.schema)?.prepare(source, 'sender').select(args.operationName)
   const { coerced } = operation === undefined ? {} : operation.coerce(args.variableValues)
   const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
   if (compiled == null || compiled === 'no place' || coerced === undefined) return execute(args)
@@ -279,7 +279,7 @@ async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
 }
 
 function isCompiled(of: GraphQLSchema, source: string, variables = {}, name: string | null = null): boolean {
-  const compiled = caches.get(of)?.prepare(source).select(name)?.compiledFor(variables)
+  const compiled = caches.get(of)?.prepare(source, 'sender').select(name)?.compiledFor(variables)
   return compiled != null && compiled !== 'no place'
 }
 
