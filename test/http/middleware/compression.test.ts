@@ -64,6 +64,15 @@ describe('an answer', () => {
     if (encoding !== null) expect(bytes.byteLength).toBeLessThan(whole.length / 2)
   })
 
+  test('is not compressed for a list of encodings that is long', async () => {
+    const encodingOf = async (way: string): Promise<string | null> =>
+      (await ask(path, way)).headers.get('content-encoding')
+    expect([await encodingOf(`${'other,'.repeat(160)}br`), await encodingOf(`${'other,'.repeat(170)}br`)]).toEqual([
+      'br',
+      null,
+    ])
+  })
+
   test('that is small is sent as it is', async () => {
     const response = await ask(small, 'br')
     expect([response.headers.get('content-encoding'), await response.text()]).toEqual([null, '[]'])
@@ -97,7 +106,8 @@ describe('an answer', () => {
 
   test('of which a client has several encodings is 304 with the ETag of the preferred one', async () => {
     const etags = await Promise.all(['', 'gzip', 'br'].map(async (way) => (await ask(path, way)).headers.get('etag')))
-    for (const held of [etags.join(), '*']) {
+    const others = '"other",'.repeat(1_800)
+    for (const held of [etags.join(), '*', `${others}${String(etags[1])}`, `${String(etags[1])},${others}`]) {
       const { status, headers } = await ask(path, 'gzip', { 'if-none-match': held })
       expect([status, headers.get('etag')]).toEqual([304, etags[1]])
     }
