@@ -76,7 +76,7 @@ export class EncodedResponse {
     ]
     this.isPublic = cacheControl.startsWith('public')
     this.headers = hasEtag ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
-    this.bytes = typeof body === 'string' ? Buffer.from(body) : body
+    this.bytes = typeof body === 'string' ? unpooled(body) : body
     this.etagDigest = hasEtag
       ? digestOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null))
       : null
@@ -141,6 +141,13 @@ export function negotiate(
     const etag = digest === null ? {} : { etag: etagOf(digest, encoding) }
     return { status, headers: headerList({ ...headers, ...length, ...etag }).concat(own), bytes: compressed }
   })
+}
+
+/** Encodes a text in a buffer of its own: a short slice of Node's pool would keep 8 KB in memory as long as it is cached. */
+function unpooled(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
 }
 
 /** Length of a digest, 162 bits in Base64url: the suffix of an ETag names the content encoding. */

@@ -35,8 +35,11 @@ export interface ResponseCache {
   figures(): CacheFigures
 }
 
-/** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
-const overheadBytes = 1_000
+/**
+ * Size of an entry besides its body, in bytes, with what the cache knows of a client that has no other entry; its compressed
+ * bodies together are no larger than the body itself.
+ */
+const overheadBytes = 1_800
 /** Size of a tag in bytes: an address and its list entry. */
 const tagBytes = 100
 

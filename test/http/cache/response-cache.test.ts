@@ -319,6 +319,11 @@ test('for any order of requests, commits and interruptions, no response is older
   )
 })
 
+test('a cached response retains no bytes besides its own', async () => {
+  const { bytes } = await listening().answer('key', sender, noLeave, () => produced('short', ['a']))
+  expect(bytes.buffer.byteLength).toBe('short'.length)
+})
+
 test('tags count towards the limit: many tags of small responses are limited like bodies', async () => {
   const cache = listening(100_000)
   const vaults = Array.from({ length: 200 }, (_, index) => `0x${index}`)
