@@ -186,5 +186,5 @@ export const countedSenders = 50_000
 /** How long the metrics, the result of `/ready` and the address on `/` are reused: clients may request them often. */
 export const probeMilliseconds = 1_000
 
-/** Responses in compression or in libuv's queue of four threads, 15 ms for a large one; others are not compressed. */
-export const maxConcurrentCompressions = 32
+/** Responses in compression or waiting for it, 15 ms for a large one; others are not compressed. One client has half of them. */
+export const maxConcurrentCompressions = 64

@@ -183,11 +183,11 @@ function createHandle(handlers: HandlersByPath, versions: DataVersions): Adapter
   /** Adds the headers of this exchange, and encodes the response for its client. */
   function toOutgoing(exchange: Exchange, response: HandlerResponse): OutgoingResponse | Promise<OutgoingResponse> {
     if (response instanceof StreamedResponse) return toOutgoingStream(exchange, response, versions)
-    const { request, trace, senderHeaders, stateAtStart } = exchange
+    const { request, trace, sender, senderHeaders, stateAtStart } = exchange
     const ofData = stateAtStart !== null && response.status === 200 ? stateAtStart.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
     const ofSender = response.isPublic ? noHeaders : senderHeaders
-    return negotiate(request, response, ofData.concat(ofSender, 'x-request-id', trace.id))
+    return negotiate(request, response, ofData.concat(ofSender, 'x-request-id', trace.id), sender)
   }
 
   return handle

@@ -87,13 +87,13 @@ export class EncodedResponse {
   }
 
   /**
-   * Returns the compressed body.
+   * Returns the compressed body, compressed in the turn of the first sender that asks for it.
    * @returns null if too many bodies are being compressed
    */
-  compressed(encoding: Encoding): Promise<Buffer> | null {
+  compressed(encoding: Encoding, sender: string): Promise<Buffer> | null {
     const known = this.#compressed[encoding]
     if (known !== undefined) return known
-    const compressed = compress(this.bytes, encoding)
+    const compressed = compress(this.bytes, encoding, sender)
     if (compressed !== null) this.#keep(encoding, compressed)
     return compressed
   }
@@ -122,6 +122,7 @@ export function negotiate(
   request: IncomingRequest,
   response: EncodedResponse,
   own: HeaderList,
+  sender: string,
 ): OutgoingResponse | Promise<OutgoingResponse> {
   const { status, bytes, headers, etagDigest: digest } = response
   if (status === 204) return { status, headers: headerList(headers).concat(own), bytes: null }
@@ -134,7 +135,7 @@ export function negotiate(
     const { 'content-type': _, ...others } = headers
     return { status: 304, headers: headerList({ ...others, etag }).concat(own), bytes: null }
   }
-  const compressing = encoding === null ? null : response.compressed(encoding)
+  const compressing = encoding === null ? null : response.compressed(encoding, sender)
   if (encoding === null || compressing === null) return { status, headers: response.plainHeaders.concat(own), bytes }
   return compressing.then((compressed) => {
     const length = { 'content-encoding': encoding, 'content-length': String(compressed.length) }

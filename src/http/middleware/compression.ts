@@ -1,6 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import negotiator from '@fastify/accept-negotiator'
+import { Budget } from '../../fairness/budget.ts'
+import { limitConcurrency } from '../../fairness/limit-concurrency.ts'
 import { maxConcurrentCompressions } from '../../limits.ts'
 
 const brotli = promisify(brotliCompress)
@@ -31,19 +33,20 @@ export function encodingFor(acceptEncoding: string | null): Encoding | null {
   return preferred === 'identity' ? null : preferred
 }
 
-/** Number of bodies being compressed or waiting for a thread. */
-let compressing = 0
+/** Bodies that are being compressed, or wait for their turn. */
+const places = new Budget(maxConcurrentCompressions)
+/** As many run at once as libuv has threads, which reads of files use too: one client leaves half of them. */
+const inTurn = limitConcurrency(4)
 
 /**
- * Compresses a body in the thread pool, at a level that pays even if the response is sent only once.
+ * Compresses a body for a sender in the thread pool, at a level that pays even if the response is sent only once.
  * @returns null if too many bodies are being compressed; the body is then sent without compression
  */
-export function compress(body: Buffer, encoding: Encoding): Promise<Buffer> | null {
-  if (compressing >= maxConcurrentCompressions) return null
-  compressing++
-  return compressedBy(encoding, body)
+export function compress(body: Buffer, encoding: Encoding, sender: string): Promise<Buffer> | null {
+  if (!places.take(sender, 1)) return null
+  return inTurn(sender, () => compressedBy(encoding, body))
     .then(trimmed)
-    .finally(() => compressing--)
+    .finally(() => places.giveBack(sender, 1))
 }
 
 /** Copies bytes out of a larger buffer, which would stay in memory with them. */

@@ -58,7 +58,8 @@ export function metricsListener(endpoint: MetricsEndpoint, limits: HttpLimits): 
   const encode = encoderOfUnstored()
   return async (request, response) => {
     const whole = encode(requestRefusal(request, limits) ?? (await answerTo(request, endpoint)))
-    await write(response, await negotiate(request, whole, []), senderOf(request, 0))
+    const sender = senderOf(request, 0)
+    await write(response, await negotiate(request, whole, [], sender), sender)
   }
 }
 

@@ -118,7 +118,12 @@ describe('an answer', () => {
     expect(answer.etagDigest).toMatch(/-br$/)
     for (const end of ['', '-br', '-gzip']) {
       const headers = { 'if-none-match': `"${answer.etagDigest ?? ''}${end}"` }
-      const { status } = await negotiate(fromFetch(new Request('http://gateway.test/', { headers })), answer, [])
+      const { status } = await negotiate(
+        fromFetch(new Request('http://gateway.test/', { headers })),
+        answer,
+        [],
+        'sender',
+      )
       expect(status).toBe(end === '' ? 304 : 200)
     }
   })
@@ -136,7 +141,7 @@ describe('an answer', () => {
 })
 
 test.each(['br', 'gzip'] as const)('bytes compressed by %s retain no larger buffer', async (encoding) => {
-  const bytes = await compress(Buffer.from('{"a":1}'.repeat(300)), encoding)
+  const bytes = await compress(Buffer.from('{"a":1}'.repeat(300)), encoding, 'sender')
   expect(bytes?.buffer.byteLength).toBe(bytes?.length)
 })
 
@@ -144,24 +149,37 @@ test('a failed compression is retried for the next client', async () => {
   const answer = new EncodedResponse({ status: 200, headers: {}, body: '{"a":1}'.repeat(300) }, noOrigin, {
     br: Promise.reject(new Error('Out of memory')),
   })
-  await expect(answer.compressed('br')).rejects.toThrow('Out of memory')
-  expect(brotliDecompressSync((await answer.compressed('br')) ?? '').toString()).toBe(answer.bytes.toString())
+  await expect(answer.compressed('br', 'sender')).rejects.toThrow('Out of memory')
+  expect(brotliDecompressSync((await answer.compressed('br', 'sender')) ?? '').toString()).toBe(answer.bytes.toString())
 })
 
-test('a limited number of responses is compressed concurrently, and the others are sent uncompressed', async () => {
+test('a limited number of responses of one client is compressed or waits for it, the others are sent uncompressed', async () => {
+  // The sender of requests that have no address.
+  const sender = 'unknown'
+  const most = maxConcurrentCompressions / 2
   // Large enough to take longer than a request.
   const body = 'x'.repeat(5_000_000)
-  const answers = Array.from(
-    { length: maxConcurrentCompressions + 3 },
-    () => new EncodedResponse({ status: 200, headers: {}, body }),
-  )
-  const packed = answers.map((answer) => answer.compressed('br'))
-  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < maxConcurrentCompressions))
+  const answers = Array.from({ length: most + 3 }, () => new EncodedResponse({ status: 200, headers: {}, body }))
+  const packed = answers.map((answer) => answer.compressed('br', sender))
+  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < most))
   const response = await ask(path, 'br')
   expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
   expect(response.headers.get('content-length')).toBe(String((await response.arrayBuffer()).byteLength))
 
   for (const each of packed) await each
-  expect(await answers.at(-1)?.compressed('br')).toEqual(await packed[0])
+  expect(await answers.at(-1)?.compressed('br', sender)).toEqual(await packed[0])
   expect((await ask(path, 'br')).headers.get('content-encoding')).toBe('br')
+})
+
+test('a response is compressed before those of another client that wait', async () => {
+  const responseOf = (characters: number): EncodedResponse =>
+    new EncodedResponse({ status: 200, headers: {}, body: 'x'.repeat(characters) })
+  let compressed = 0
+  const ofGreedy = Array.from({ length: maxConcurrentCompressions / 2 }, async () => {
+    await responseOf(1_000_000).compressed('br', 'greedy')
+    compressed++
+  })
+  expect(await responseOf(2_000).compressed('br', 'other')).not.toBeNull()
+  expect(compressed).toBeLessThan(ofGreedy.length / 2)
+  await Promise.all(ofGreedy)
 })
