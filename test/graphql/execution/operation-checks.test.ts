@@ -27,7 +27,7 @@ test('many variables are coerced and priced in a turn of preparation', async () 
     return { units: limits.cost + 1, mostExpensive: [], hasLongReads: false }
   })
   try {
-    const prepared = new OperationCache(schema, limits).prepare(query)
+    const prepared = new OperationCache(schema, limits).prepare(query, 'one')
     const checked = await new OperationChecks(limits, { prepare }).check(
       prepared,
       { variables: { ids } },
@@ -58,7 +58,7 @@ test('a list that many fields have as an argument is counted once', () => {
     expect(lists.elementsIn({ ids: list, where: { owner: list } })).toBe(2 * 860)
   }
   expect(reads).toBe(once)
-  const operation = new OperationCache(schema, limits).prepare(query).select(null)
+  const operation = new OperationCache(schema, limits).prepare(query, 'one').select(null)
   expect(operation?.costOf({ ids: list }).units).toBeGreaterThan(45 * 860)
   expect(reads).toBeLessThanOrEqual(2 * once)
 })
