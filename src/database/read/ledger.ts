@@ -30,16 +30,16 @@ export interface LedgerRowKey {
 /*
  * The indexes are in the order of blocks and log indexes, so that a page is read from its cursor on. Where the rows of a ledger
  * arrived in order, a window of time is a range of blocks, which is read from its newest block or the cursor to its oldest.
- * Where they did not, a window has no range here, and is left to another statement.
+ * Where they did not, a window has no range here: its page is deferred to the statement that reads spans.
  */
 const bounds = `
   cross join lateral (select id, ledger_in_order, updated_at, not ledger_in_order
-      and (${requested.since} > 0 or ${requested.until} <= updated_at) as is_left from vault where address = list.vault) ledger
+      and (${requested.since} > 0 or ${requested.until} <= updated_at) as needs_spans from vault where address = list.vault) ledger
   cross join lateral (select
     case when ledger_in_order and ${requested.since} > 0 then (select block from ledger_row where vault_id = ledger.id and ts >= ${requested.since}
       order by ts, block limit 1) else 0 end as oldest_block,
     case when ledger_in_order and ${requested.until} <= updated_at then (select block from ledger_row where vault_id = ledger.id and ts < ${requested.until}
-      order by ts desc, block desc limit 1) when not is_left then ${requested.block} end as newest_block offset 0) span
+      order by ts desc, block desc limit 1) when not needs_spans then ${requested.block} end as newest_block offset 0) span
   cross join lateral (select case when ${requested.block} < newest_block then ${requested.block} else newest_block end as from_block,
     case when newest_block < ${requested.block} then ${newestKey.logIndex} else ${requested.logIndex} end as from_log_index,
     case when newest_block < ${requested.block} then ${bytesOf(`'${newestKey.txHash}'`)}
@@ -76,14 +76,14 @@ const { aggregate, decode } = ledgerCodec
 const maxLedgers = 12
 
 /** Stands for the page of a window of a ledger whose rows did not arrive in the order of blocks. */
-interface LeftPage {
-  readonly leftVault: string
+interface DeferredPage {
+  readonly deferredVault: string
 }
 
-const isRow = (found: LedgerRow | LeftPage): found is LedgerRow => !('leftVault' in found)
+const isRow = (found: LedgerRow | DeferredPage): found is LedgerRow => !('deferredVault' in found)
 
-/** The text of a {@link LeftPage}, which no rows have: theirs contain tabs. */
-const leftPage = 'left'
+/** The text of a {@link DeferredPage}, which no rows have: theirs contain tabs. */
+const deferredPage = 'deferred'
 
 function pageStatement(name: string, rows: string): Read {
   return {
@@ -91,10 +91,10 @@ function pageStatement(name: string, rows: string): Read {
     dependsOn: 'named vaults',
     batching: { kind: 'keyed', keyProperty: 'vaultAddress' },
     maxKeys: maxLedgers,
-    text: `select list.vault as key, case when is_left then '${leftPage}' else page.encoded end as encoded, ${dataVersion} from ${namedVaults} ${bounds}
+    text: `select list.vault as key, case when needs_spans then '${deferredPage}' else page.encoded end as encoded, ${dataVersion} from ${namedVaults} ${bounds}
       cross join lateral (select ${aggregate} as encoded from (${rows}) found) page`,
-    decode: (encoded, key = ''): (LedgerRow | LeftPage)[] =>
-      encoded === leftPage ? [{ leftVault: key }] : decode(encoded, key),
+    decode: (encoded, key = ''): (LedgerRow | DeferredPage)[] =>
+      encoded === deferredPage ? [{ deferredVault: key }] : decode(encoded, key),
   }
 }
 
@@ -169,11 +169,11 @@ export async function readLedger(
   const valuesOf = (vaults: readonly string[]) =>
     pageValues({ vaults, since, until, types: each, block, logIndex, txHash, limit: first + 1 })
   const statement = each === null ? page : each.length === 1 ? pageOfOneType : pageOfTypes
-  const found = await database.query<LedgerRow | LeftPage>(statement, valuesOf(addresses))
+  const found = await database.query<LedgerRow | DeferredPage>(statement, valuesOf(addresses))
   const rows = found.filter(isRow)
   if (rows.length === found.length) return rows
-  const left = found.flatMap((page) => (isRow(page) ? [] : [page.leftVault]))
-  return [...rows, ...(await database.query<LedgerRow>(pageOfUnordered, valuesOf(left)))]
+  const deferred = found.flatMap((page) => (isRow(page) ? [] : [page.deferredVault]))
+  return [...rows, ...(await database.query<LedgerRow>(pageOfUnordered, valuesOf(deferred)))]
 }
 
 /** Counts the ledger rows of each vault that match a filter, in logarithmic time. */

@@ -96,7 +96,10 @@ class OperationExecutor implements Executor {
     const known = this.#cache.get(text, sender)
     if (known !== undefined) return known
     const ticket = { cost: this.#tokensIn(text) * preparationCosts.token, sender, signal }
-    return this.#admission.prepare(() => this.#cache.get(text, sender) ?? this.#cache.prepare(text, sender), ticket)
+    return this.#admission.runPreparation(
+      () => this.#cache.get(text, sender) ?? this.#cache.prepare(text, sender),
+      ticket,
+    )
   }
 
   /** Returns the number of tokens by which a text is admitted: 0 of one that is refused for its length. */

@@ -15,9 +15,9 @@ type CheckedOperation =
 /** Checks clients' operations before they run. The executor refuses mutations, and subscriptions without an event. */
 export class OperationChecks {
   readonly #limits: QueryLimits
-  readonly #admission: Pick<AdmissionControl, 'prepare'>
+  readonly #admission: Pick<AdmissionControl, 'runPreparation'>
 
-  constructor(limits: QueryLimits, admission: Pick<AdmissionControl, 'prepare'>) {
+  constructor(limits: QueryLimits, admission: Pick<AdmissionControl, 'runPreparation'>) {
     this.#limits = limits
     this.#admission = admission
   }
@@ -52,7 +52,7 @@ export class OperationChecks {
   ): PricedVariables | Promise<PricedVariables> {
     const cost = values * preparationCosts.variableValue
     if (cost <= admissionLimits.shortPreparation) return priced(operation, variables)
-    return this.#admission.prepare(() => priced(operation, variables), { cost, sender, signal })
+    return this.#admission.runPreparation(() => priced(operation, variables), { cost, sender, signal })
   }
 }
 

@@ -54,7 +54,7 @@ export interface SubscribedField {
   readonly args: Readonly<Record<string, unknown>>
 }
 
-/** What is known of an operation before it has variables. */
+/** Properties of an operation that follow from its document. */
 interface OperationTraits extends Pick<OperationCost, 'cost'> {
   /** Error of the limit on depth, aliases or directives that the operation exceeds, if any. */
   readonly sizeError: GraphQLError | null

@@ -107,7 +107,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
       await parsed
       return { response }
     }
-    const { response } = await admission.prepare(parse, { cost, sender, signal })
+    const { response } = await admission.runPreparation(parse, { cost, sender, signal })
     return response
   }
 

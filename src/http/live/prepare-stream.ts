@@ -2,7 +2,7 @@ import { Canceller } from '../../database/cancellation.ts'
 import { type AdmissionControl, AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
 import type { Exchange } from '../middleware.ts'
 
-export type AdmitPreparation = Pick<AdmissionControl, 'prepare'>
+export type AdmitPreparation = Pick<AdmissionControl, 'runPreparation'>
 
 /**
  * Runs work that takes CPU time before a stream can begin, under admission control.
@@ -18,7 +18,7 @@ export async function prepareStream<Result>(
   const signal = new Canceller()
   onDisconnect(() => signal.abort())
   try {
-    return await admission.prepare(work, { cost, sender, signal })
+    return await admission.runPreparation(work, { cost, sender, signal })
   } catch (error) {
     if (error instanceof AdmissionQueueFull || signal.aborted) return 'overloaded'
     throw error

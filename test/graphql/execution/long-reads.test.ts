@@ -71,7 +71,7 @@ async function recording() {
         isAnnounced = hasLongReads === true
         return work()
       },
-      prepare: async (work) => work(),
+      runPreparation: async (work) => work(),
       pause: () => Promise.resolve(),
     },
   })

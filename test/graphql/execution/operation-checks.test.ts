@@ -16,7 +16,7 @@ const query = `query ($ids: [ID!]!) { ${aliases.join(' ')} }`
 test('many variables are coerced and priced in a turn of preparation', async () => {
   const turn = { isNow: false, count: 0 }
   const calls: boolean[] = []
-  const prepare: AdmissionControl['prepare'] = async (work) => {
+  const runPreparation: AdmissionControl['runPreparation'] = async (work) => {
     Object.assign(turn, { isNow: true, count: turn.count + 1 })
     const result = work()
     turn.isNow = false
@@ -28,7 +28,7 @@ test('many variables are coerced and priced in a turn of preparation', async () 
   })
   try {
     const prepared = new OperationCache(schema, limits).prepare(query, 'one')
-    const checked = await new OperationChecks(limits, { prepare }).check(
+    const checked = await new OperationChecks(limits, { runPreparation }).check(
       prepared,
       { variables: { ids } },
       requestContext,

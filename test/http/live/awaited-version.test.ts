@@ -17,7 +17,7 @@ test('a subscription is evaluated for its HTTP status only after the wait for th
       documents: { keep: () => () => undefined },
     },
     findDocument: createFindDocument(1_000),
-    admission: { prepare: (work: () => unknown) => Promise.resolve(work()) },
+    admission: { runPreparation: (work: () => unknown) => Promise.resolve(work()) },
     connections: { admit: () => ({ onRelease: () => undefined, release: () => undefined }) },
     responses: {
       isUpToDate: () => false,

@@ -16,7 +16,7 @@ test('the preparation of a subscription is cancelled when its client leaves', as
   const admission = {
     run: unused,
     pause: unused,
-    prepare: (_: unknown, ticket: Ticket): Promise<never> => {
+    runPreparation: (_: unknown, ticket: Ticket): Promise<never> => {
       tickets.push(ticket)
       return new Promise(() => undefined)
     },

@@ -53,8 +53,8 @@ const long = JSON.stringify({ query: 'subscription { ledger { type } }', variabl
 test('the long body of an event stream is parsed by admission control, at the price of its bytes', async () => {
   const tickets: Ticket[] = []
   let leave = (): void => undefined
-  const admission: Pick<AdmissionControl, 'prepare'> = {
-    prepare(_, ticket) {
+  const admission: Pick<AdmissionControl, 'runPreparation'> = {
+    runPreparation(_, ticket) {
       tickets.push(ticket)
       return Promise.reject(new AdmissionQueueFull(1))
     },

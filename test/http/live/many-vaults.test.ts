@@ -15,9 +15,9 @@ async function follow(
   const tickets: Ticket[] = []
   const control = createAdmissionControl({ ...admissionLimits, maxWaiting })
   const admission: VaultStreamOptions['admission'] = {
-    prepare: (work, ticket) => {
+    runPreparation: (work, ticket) => {
       tickets.push(ticket)
-      return control.prepare(work, ticket)
+      return control.runPreparation(work, ticket)
     },
   }
   const options = {

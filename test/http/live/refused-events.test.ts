@@ -14,7 +14,7 @@ const unused = (): never => {
 }
 
 test('a stream of rows that admission control refuses says when to try again', async () => {
-  const admission = { run: unused, pause: unused, prepare: () => Promise.reject(new AdmissionQueueFull(1)) }
+  const admission = { run: unused, pause: unused, runPreparation: () => Promise.reject(new AdmissionQueueFull(1)) }
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   const slot = { release: () => undefined }
   const stream = restLedgerStream({

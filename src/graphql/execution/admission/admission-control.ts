@@ -45,7 +45,7 @@ export interface AdmissionControl {
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
-  prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
+  runPreparation<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /** Starts no expensive work and no longer preparation for a time, after other work that blocked the event loop. */
   pause(milliseconds: number): Promise<void>
 }
@@ -108,7 +108,7 @@ class WorkAdmission implements AdmissionControl {
     return this.#short
   }
 
-  async prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
+  async runPreparation<Result>(work: Work<Result>, ticket: Ticket): Promise<Result> {
     return ticket.cost <= this.#limits.shortPreparation ? work() : this.#queued(this.#preparation, work, ticket)
   }
 

@@ -30,7 +30,7 @@ const onlyExpensive = { ...options, cheapCost: 0 }
 const kinds = [
   ['cheap work', 'run', onlyCheap],
   ['expensive work', 'run', onlyExpensive],
-  ['preparation', 'prepare', options],
+  ['preparation', 'runPreparation', options],
 ] as const
 const sender = 'a'
 const short = { cost: 10, sender }
@@ -318,7 +318,7 @@ test('after work of one kind that blocks the event loop, it pauses for as long b
     const admission = createAdmissionControl(options)
     await admission.run(() => void vi.advanceTimersByTime(20), whole)
     let isBegun = false
-    const prepared = admission.prepare(() => void (isBegun = true), { cost: 50, sender })
+    const prepared = admission.runPreparation(() => void (isBegun = true), { cost: 50, sender })
     await vi.advanceTimersByTimeAsync(19)
     expect(isBegun).toBe(false)
     await vi.advanceTimersByTimeAsync(1)
@@ -338,7 +338,7 @@ test('after expensive work that together blocks one iteration of the event loop,
     const block = (): void => void (now += 20)
     await Promise.all([1, 2, 3].map(() => admission.run(block, { cost: 30, sender })))
     let isBegun = false
-    const prepared = admission.prepare(() => void (isBegun = true), { cost: 50, sender })
+    const prepared = admission.runPreparation(() => void (isBegun = true), { cost: 50, sender })
     await vi.advanceTimersByTimeAsync(59)
     expect(isBegun).toBe(false)
     await vi.advanceTimersByTimeAsync(1)

@@ -200,7 +200,7 @@ test('after an operation that is not compiled, preparation and expensive operati
   const own = createAdmissionControl(admissionLimits)
   const admission: AdmissionControl = {
     run: (work, ticket) => own.run(work, ticket),
-    prepare: (work, ticket) => own.prepare(work, ticket),
+    runPreparation: (work, ticket) => own.runPreparation(work, ticket),
     pause: (milliseconds) => {
       pauses.push(milliseconds)
       return own.pause(milliseconds)
@@ -218,7 +218,10 @@ test('after an operation that is not compiled, preparation and expensive operati
   let isPrepared = false
   const since = performance.now()
   void own.pause(60)
-  await own.prepare(() => void (isPrepared = true), { cost: admissionLimits.shortPreparation + 1, sender: 'one' })
+  await own.runPreparation(() => void (isPrepared = true), {
+    cost: admissionLimits.shortPreparation + 1,
+    sender: 'one',
+  })
   expect(isPrepared).toBe(true)
   // A timer counts from the start of its iteration of the event loop, and may fire as much before its time.
   expect(performance.now() - since).toBeGreaterThan(30)
