@@ -16,12 +16,32 @@ const maxConcurrentSeconds = 8
 /** Ranges of at least this many blocks are reported, to show the progress of a long history. */
 const reportedRangeBlocks = 64
 
-/** Reads vaults as facts, second by second, up to the first error. */
+/** Reads vaults as facts, second by second, up to the first error. With it, all requests end that are still in flight. */
 export async function* readSeconds(
+  connection: ChainConnection,
+  group: VaultGroup,
+  reading: Reading,
+  attempt: ReadAttempt,
+): AsyncGenerator<SecondFacts, void> {
+  const ending = new AbortController()
+  const chain = { ...connection, rpc: connection.rpc.endingAt(ending.signal) }
+  const reads: Promise<SecondFacts>[] = []
+  try {
+    yield* readUpToError(chain, group, reading, attempt, reads)
+  } finally {
+    ending.abort()
+    // The next attempt shares caches with these.
+    await Promise.allSettled(reads)
+  }
+}
+
+/** @param reads receives the pending reads of seconds */
+async function* readUpToError(
   chain: ChainConnection,
   { vaults, from }: VaultGroup,
   reading: Reading,
   attempt: ReadAttempt,
+  reads: Promise<SecondFacts>[],
 ): AsyncGenerator<SecondFacts, void> {
   const { config, rpc, multicall, report } = chain
   const { onHead, until, isApplied } = reading
@@ -40,7 +60,7 @@ export async function* readSeconds(
     const seconds = await planSeconds(range, holdings, chain, { vaults, markEveryBlocks, isApplied, blamesContract })
     const end = range.headers.get(range.to)
     if (!range.isVerified && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
-    yield* mapConcurrently(seconds, (second) => confirmFaults(second, chain))
+    yield* mapConcurrently(seconds, (second) => confirmFaults(second, chain), reads)
     attempt.onRead(range.to)
   }
 }
@@ -72,9 +92,15 @@ function parentOf(rpc: Rpc, start: ResumePoint | null, firstBlock: number): Prom
   })
 }
 
-/** Maps items with bounded concurrency, and yields the results in order. */
-async function* mapConcurrently<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): AsyncGenerator<Out> {
-  const running: Promise<Out>[] = []
+/**
+ * Maps items with bounded concurrency, and yields the results in order.
+ * @param running receives the pending results
+ */
+async function* mapConcurrently<In, Out>(
+  items: readonly In[],
+  work: (item: In) => Promise<Out>,
+  running: Promise<Out>[],
+): AsyncGenerator<Out> {
   for (const item of items) {
     const promise = work(item)
     // Awaited later: avoids an unhandled rejection until then.
@@ -82,5 +108,5 @@ async function* mapConcurrently<In, Out>(items: readonly In[], work: (item: In) 
     running.push(promise)
     if (running.length === maxConcurrentSeconds) yield await (running.shift() as Promise<Out>)
   }
-  for (const promise of running) yield await promise
+  while (running.length > 0) yield await (running.shift() as Promise<Out>)
 }

@@ -4,6 +4,11 @@ import type { BlockFactsOptions } from './facts/block-values.ts'
 import type { Header } from './rpc/block.ts'
 import type { Report } from './rpc/fault-watch.ts'
 
+/** Maximum number of retries where logs and contracts disagree. */
+export const maxRereads = 5
+/** Pause before a retry, in milliseconds. */
+export const rereadMilliseconds = 1_000
+
 /** Returns whether all facts of a vault up to a time are applied. */
 export type IsApplied = (vault: Address, ts: number) => boolean
 

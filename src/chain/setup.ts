@@ -1,11 +1,12 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Address } from '../domain/address.ts'
 import type { ChainConfig, VaultConfig } from './config.ts'
-import { BadChainConfig, ContractMismatch, Contradiction } from './errors.ts'
+import { BadChainConfig, ContractMismatch, Contradiction, LogsIncomplete } from './errors.ts'
 import type { BlockFactsOptions, PriceConsequence } from './facts/block-values.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { Acquisitions } from './valuation/acquisitions.ts'
 import { readTokens } from './valuation/tokens.ts'
-import type { ChainConnection } from './reading.ts'
+import { type ChainConnection, maxRereads, rereadMilliseconds } from './reading.ts'
 import type { SetAsideVault } from './vault-groups/set-aside.ts'
 import { compareLogNumbers } from './rpc/newest/log-numbers.ts'
 import { NewestBlocks } from './rpc/newest/newest-blocks.ts'
@@ -55,16 +56,23 @@ export interface ChainOptions {
  * Connects to a chain and validates the configuration against it.
  * @param isResumed whether the chain was read before with the same tokens
  * @throws {BadChainConfig} with every problem
+ * @throws {LogsIncomplete} where the newest final block is replaced again and again
  */
 export async function connectChain(options: ChainOptions, isResumed: boolean): Promise<ChainConnection> {
   const nodes = connectNodes(options.config.rpc)
-  for (;;) {
+  for (let rereads = 0; ; rereads++) {
+    const ending = new AbortController()
+    const signal = AbortSignal.any([options.signal, ending.signal])
     try {
-      return await connectAtNewest(options, nodes, isResumed)
+      return await connectAtNewest({ ...options, signal }, nodes, isResumed)
     } catch (error) {
-      // The newest final block was reorganised: connect again.
+      // Other requests of this attempt are still in flight.
+      ending.abort()
       if (!(error instanceof Contradiction)) throw error
+      // The newest final block was reorganised: connect again.
+      if (rereads >= maxRereads) throw new LogsIncomplete(error.message)
       options.report('warn', 'The chain is read again', { reason: error.message })
+      await wait(rereadMilliseconds, undefined, { signal: options.signal })
     }
   }
 }

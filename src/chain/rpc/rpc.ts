@@ -15,6 +15,7 @@ import { NewestBlocks } from './newest/newest-blocks.ts'
 import { connectNode, type Node, type NodeLimits } from './node.ts'
 import { isLate } from './nodes/answer-times.ts'
 import { NodeOrder } from './nodes/node-order.ts'
+import { unlessAborted } from './nodes/unless-aborted.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
 export interface RpcRetryOptions {
@@ -59,6 +60,8 @@ export interface Rpc {
   askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>): Promise<Value>
   /** Returns an `askAt` of a block for answers that confirm each other: each begins at the node after that of the last answer. */
   askInTurnAt(block: BlockId): <Value>(work: (node: Node) => Promise<Value>) => Promise<Value>
+  /** Returns the same connection, whose requests also end on this abort: what fails is repeated without end. */
+  endingAt(signal: AbortSignal): Rpc
 }
 
 /** Options of {@link connectRpc}. */
@@ -88,16 +91,36 @@ export function connectNodes(rpc: ChainConfig['rpc'], limits?: NodeLimits): read
 
 /** Connects to the nodes of a chain. */
 export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
-  const { signal, retry = defaultRetry, limits, newest = new NewestBlocks() } = options
-  const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
+  const { retry = defaultRetry, limits, newest = new NewestBlocks() } = options
+  const times = retry.faultTimes ?? defaultFaultTimes
   const nodes = options.nodes ?? connectNodes(rpc, limits)
-  const faults = new FaultWatch({ ...options, times })
-  const order = new NodeOrder(nodes, { ...options, times })
-  const checked = new Set<Node>()
+  const shared = {
+    ...{ chainId, nodes, newest, retry, times, started: 0, checked: new Set<Node>() },
+    ...{ faults: new FaultWatch({ ...options, times }), order: new NodeOrder(nodes, { ...options, times }) },
+  }
+  return requestsUntil(options.signal, shared)
+}
+
+/** What all requests of a connection share. */
+interface SharedByRequests {
+  readonly chainId: number
+  readonly nodes: readonly Node[]
+  readonly newest: NewestBlocks
+  readonly retry: RpcRetryOptions
+  readonly times: FaultTimes
+  readonly faults: FaultWatch
+  readonly order: NodeOrder
+  readonly checked: Set<Node>
+  /** Number of requests that could start at any node: each starts at the next one. */
+  started: number
+}
+
+/** Creates the requests of a connection that end on an abort. */
+function requestsUntil(signal: AbortSignal, shared: SharedByRequests): Rpc {
+  const { chainId, nodes, newest, times, faults, order, checked } = shared
+  const { firstMilliseconds, maxMilliseconds } = shared.retry
   // No limit on listeners: each pending request adds one.
   setMaxListeners(0, signal)
-  /** Number of requests that could start at any node: each starts at the next one. */
-  let started = 0
 
   /** Verifies the chain id of a node before its first use. */
   const check = async (node: Node): Promise<void> => {
@@ -122,7 +145,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     request: FailingRequest,
     { block, after, anyNode = after !== undefined }: AskOptions,
   ): Promise<Value> => {
-    const first = after === undefined ? started++ : nodes.indexOf(after) + 1
+    const first = after === undefined ? shared.started++ : nodes.indexOf(after) + 1
     let replaced = 0
     let turns: readonly Node[] = []
     for (let failures = 0; ; failures++) {
@@ -181,6 +204,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       let last: Node | undefined
       return (work) => ask((node) => work((last = node)), { block, after: last })
     },
+    endingAt: (other) => requestsUntil(AbortSignal.any([signal, other]), shared),
   }
 }
 
@@ -189,13 +213,4 @@ async function isReplaced(nodes: readonly Node[], { number, hash }: BlockId): Pr
   const answers = await Promise.allSettled(nodes.map((node) => node.block(number)))
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
   return found.length > 0 && !found.includes(hash)
-}
-
-/** Settles with the work, or rejects immediately on abort. */
-function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }

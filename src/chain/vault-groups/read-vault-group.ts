@@ -4,14 +4,18 @@ import type { VaultConfig } from '../config.ts'
 import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
 import type { SecondFacts } from '../facts/second-facts.ts'
 import { readSeconds } from '../read-seconds.ts'
-import type { ChainConnection, Reading, ResumePoint, VaultGroup } from '../reading.ts'
+import {
+  type ChainConnection,
+  maxRereads,
+  type Reading,
+  rereadMilliseconds,
+  type ResumePoint,
+  type VaultGroup,
+} from '../reading.ts'
 import { type Header, requireTimeOrder } from '../rpc/block.ts'
 import { emptyConfirmations } from '../rpc/contract-existence.ts'
 import type { LateVault, VaultFault } from './set-aside.ts'
 
-/** Maximum number of retries where logs and contracts disagree. */
-const maxRereads = 5
-const rereadSeconds = 1
 /** Retries from which on the logs of the backfill are read block by block: some nodes cut answers about ranges off. */
 const rereadsInRanges = 3
 
@@ -59,7 +63,7 @@ export async function* readVaultGroup(
       chain.report('warn', 'The chain is read again', { reason: isUndecodable ? error.shortMessage : error.message })
       chain.rpc.newest.forgetAll()
       chain.rpc.useAllNodes()
-      await wait(rereadSeconds * 1_000, undefined, { signal: chain.signal })
+      await wait(rereadMilliseconds, undefined, { signal: chain.signal })
     }
   }
 }
