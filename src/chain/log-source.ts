@@ -11,7 +11,7 @@ import type { RangeWidth } from './rpc/nodes/range-width.ts'
 import { mintTopics } from './vaults/vault-events.ts'
 import type { VaultKinds } from './vaults/vault-kinds.ts'
 import { mayMintFees } from './vaults/vault-fees.ts'
-import { ShareSupply } from './vaults/share-supply.ts'
+import { ExplainedState } from './vaults/explained-state.ts'
 import type { Tokens } from './valuation/tokens.ts'
 import { emptyConfirmations } from './rpc/contract-existence.ts'
 import { type ExplainedLogs, readUntilExplained } from './left-out-logs.ts'
@@ -54,7 +54,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   const topicsNow = (): Hex[] => [
     ...new Set([...vaults.flatMap((vault) => kinds.of(vault).adapter.topics), ...venues.topics]),
   ]
-  const supply = new ShareSupply(kinds)
+  const explained = new ExplainedState(kinds)
 
   return {
     async ofRange(from, to, width) {
@@ -65,7 +65,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
         const found = await readLogRange(rpc, filters, from, to, width)
         return rereadWhileLacking(found, states, (lacking) => readLogRange(rpc, filtersOf(lacking), from, to, width))
       }
-      const changes = await readUntilExplained(read, states, width, { rpc, supply, stateAt, filtersOf })
+      const changes = await readUntilExplained(read, states, width, { rpc, explained, stateAt, filtersOf })
       const arrived = changes.flatMap((log) => venues.decodeLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
       await venues.locate(states[1], [...ids])
@@ -96,7 +96,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const told = (await rpc.askAt(block, (node) => requestLogs(node, block, addresses))).filter(isOfVaults)
     const readAll = (): Promise<ChainLog[]> => readAllLogsOfVaults(block, addresses)
     if (told.length > 0)
-      return { logs: sortLogs(await rereadBlockWhileLacking(block, told, readAll)), isVerified: false }
+      return { logs: (await rereadWhileLacking(told, statesOf(block), readAll)).logs, isVerified: false }
     const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
     const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
     const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
@@ -104,7 +104,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const all = await readAll()
     // Without a bloom filter, only the contracts' state shows that these are all.
     if (hasBloom(block)) return { logs: all, isVerified: true }
-    return { logs: sortLogs(await rereadBlockWhileLacking(block, all, readAll)), isVerified: false }
+    return { logs: (await rereadWhileLacking(all, statesOf(block), readAll)).logs, isVerified: false }
   }
 
   /**
@@ -141,29 +141,23 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     return all.filter((log) => isRequested(log) && isOfVaults(log))
   }
 
-  /** Reads the logs of a block again where a vault's share supply shows that some are missing. */
-  async function rereadBlockWhileLacking(
-    block: Header,
-    found: readonly ChainLog[],
-    readAgain: () => Promise<readonly ChainLog[]>,
-  ): Promise<ChainLog[]> {
-    const { logs, lacking } = await rereadWhileLacking(found, statesOf(block), readAgain)
-    supply.believe(lacking)
-    return logs
-  }
-
-  /** Reads logs again for vaults whose share supply shows that some are missing. */
+  /** Reads logs again for vaults whose state shows that some are missing, or are not there. */
   async function rereadWhileLacking(
     found: readonly ChainLog[],
     states: readonly [BlockState, BlockState],
     readAgain: (lacking: readonly Address[]) => Promise<readonly ChainLog[]>,
   ): Promise<ExplainedLogs> {
-    let logs = [...found]
-    let lacking = await supply.lacking(vaults, logs, states)
+    let logs = sortLogs(found)
+    let lacking = await explained.lacking(vaults, logs, states)
     for (let reading = 1; reading < emptyConfirmations && lacking.length > 0; reading++) {
       rpc.useAllNodes()
-      logs = sortLogs([...logs, ...(await readAgain(lacking))])
-      lacking = await supply.lacking(lacking, logs, states)
+      const again = sortLogs(await readAgain(lacking))
+      const left = await explained.lacking(lacking, sortLogs([...logs, ...again]), states)
+      lacking = await explained.lacking(left, again, states)
+      const emitters = left.filter((vault) => !lacking.includes(vault)).flatMap((vault) => kinds.emittersOf(vault))
+      // The new answer explains these without the earlier ones, which have logs that are not there.
+      const kept = logs.filter(({ address }) => !emitters.includes(getAddress(address)))
+      logs = sortLogs([...kept, ...again])
     }
     return { logs, lacking }
   }
