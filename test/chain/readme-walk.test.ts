@@ -14,16 +14,37 @@ import { deployProtocol } from './support/protocol.ts'
 import { chainJson } from './support/reading.ts'
 
 const section = sectionOf(readmeOf('src/chain'), '## The walk of a log')
-const spans = codeIn(section.slice(section.indexOf('\n1. '), section.indexOf('\n| folder')))
-const paths = spans.filter((span) => /\.ts$|\/$/.test(span)).map((span) => path.posix.join('chain', span))
+const walk = section.slice(section.indexOf('\n1. '), section.indexOf('\n| folder'))
+const paths = codeIn(walk).filter(isPath).map(pathIn)
 const files = paths.filter((each) => each.endsWith('.ts'))
 const folders = paths.filter((each) => each.endsWith('/'))
-/** Names of functions; those of JSON-RPC's methods have an underscore. */
-const functions = spans.filter((span) => /^[a-z][A-Za-z]+$/.test(span))
+const functions = functionsIn(walk)
+
+function isPath(span: string): boolean {
+  return /\.ts$|\/$/.test(span)
+}
+
+/** Returns the path of a file or folder of the walk, relative to src/. */
+function pathIn(span: string): string {
+  return path.posix.join('chain', span)
+}
+
+/** Returns the functions that the steps name, each with its file: the one named with it, or the last such one before it. */
+function functionsIn(steps: string): { name: string; file: string }[] {
+  const named = steps.matchAll(/`([a-z][A-Za-z]+)`(?:\s+in\s+`([^`]+\.ts)`)?/g)
+  const found: { name: string; file: string }[] = []
+  for (const [, name = '', own] of named) {
+    const known = found.find((one) => one.name === name)
+    const file = own === undefined ? (known?.file ?? found.at(-1)?.file ?? '') : pathIn(own)
+    if (known?.file !== file) found.push({ name, file })
+  }
+  return found
+}
 
 describeOnChain('the walk of a log, in the README of the chain', () => {
   let chain: TestChain
   let folder: string
+  /** The functions that ran, those of the walk in the order of their first calls. */
   let ran: readonly Pick<RunFunction, 'file' | 'name'>[] = []
 
   beforeAll(async () => {
@@ -46,7 +67,8 @@ describeOnChain('the walk of a log, in the README of the chain', () => {
     const file = path.join(folder, 'chain.json')
     const { address, firstBlock } = vault
     await writeFile(file, JSON.stringify(chainJson(chain.url, protocol, [{ address, firstBlock }])))
-    const args = ['--import', 'tsx', path.join(import.meta.dirname, 'support/readme-walk-run.ts'), file]
+    const names = functions.map(({ name }) => name)
+    const args = ['--import', 'tsx', path.join(import.meta.dirname, 'support/readme-walk-run.ts'), file, ...names]
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
     ran = JSON.parse(stdout) as typeof ran
   }, patienceMilliseconds)
@@ -69,10 +91,11 @@ describeOnChain('the walk of a log, in the README of the chain', () => {
     expect(ofChain.filter((file) => !isNamed(file))).toEqual([])
   })
 
-  test('names functions that run', () => {
-    const names = new Set(ran.map(({ name }) => name))
-    expect(functions.length).toBeGreaterThan(20)
-    expect(functions.filter((name) => !names.has(name))).toEqual([])
+  test('names functions that run, in the order of their first calls, each with its file', () => {
+    expect(functions.length).toBeGreaterThan(40)
+    const isNamed = ({ name, file }: (typeof ran)[number]): boolean =>
+      functions.some((one) => one.name === name && one.file === file)
+    expect(ran.filter(isNamed)).toEqual(functions)
   })
 
   test('does not run a file of another feature', () => {

@@ -1,6 +1,7 @@
 /**
- * Follows a chain, whose configuration file is the argument, up to its finalized head, and prints the functions of src/ that were
- * called, as JSON. It is a separate program, since Vitest transforms the files, and runs other tests in the same process.
+ * Follows a chain up to its finalized head, and prints the functions of src/ that were called, as JSON: those that the
+ * arguments name first, in the order of their first calls. It is a separate program, since Vitest transforms the files, and
+ * runs other tests in the same process. Arguments: the configuration file, and names of functions.
  */
 import { followedChain, readChainFile } from '../../../src/cli/commands/chain.ts'
 import { createLog } from '../../../src/cli/log.ts'
@@ -9,16 +10,13 @@ import { migrate } from '../../../src/database/prisma/migrations.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import type { FactSource } from '../../../src/feed/reading/source.ts'
 import { functionsRunBy } from '../../support/coverage.ts'
+import { inOrderOfFirstCalls } from './first-calls.ts'
 
-const [file = ''] = process.argv.slice(2)
-const database = await openPGlite()
-await migrate(database)
+const [file = '', ...names] = process.argv.slice(2)
 const log = createLog({ level: 'error', secrets: [], output: { write: () => undefined } })
-const stopping = new AbortController()
-const { signal } = stopping
 
 /** Ends the source once its end was recorded. */
-function endingAtHead(source: FactSource): FactSource {
+function endingAtHead(source: FactSource, stopping: AbortController): FactSource {
   return {
     ...source,
     onEnd: (listener) =>
@@ -29,10 +27,26 @@ function endingAtHead(source: FactSource): FactSource {
   }
 }
 
-const ran = await functionsRunBy(async () => {
-  const chain = await readChainFile(file)
-  const source = await followedChain({ database, chain, log, signal, onLastingFault: () => undefined })
-  await ingest({ database, source: endingAtHead(source), signal, nowSeconds: () => Date.now() / 1000 })
-})
-console.log(JSON.stringify(ran.map(({ file: of, name }) => ({ file: of, name }))))
-await database.close()
+/** Follows the chain with an empty database, whose preparation is not part of the walk. */
+async function prepare() {
+  const database = await openPGlite()
+  await migrate(database)
+  const stopping = new AbortController()
+  const { signal } = stopping
+  return {
+    database,
+    async follow() {
+      const chain = await readChainFile(file)
+      const source = await followedChain({ database, chain, log, signal, onLastingFault: () => undefined })
+      await ingest({ database, source: endingAtHead(source, stopping), signal, nowSeconds: () => Date.now() / 1000 })
+    },
+  }
+}
+
+const [first, second] = [await prepare(), await prepare()]
+const ran = await functionsRunBy(first.follow)
+const named = ran.filter(({ name }) => names.includes(name))
+const ordered = await inOrderOfFirstCalls(named, second.follow)
+const others = ran.filter((one) => !named.includes(one))
+console.log(JSON.stringify([...ordered, ...others].map(({ file: of, name }) => ({ file: of, name }))))
+await Promise.all([first.database.close(), second.database.close()])
