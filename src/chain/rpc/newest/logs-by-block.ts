@@ -44,10 +44,20 @@ async function readLogsOfHeader(rpc: Rpc, filters: readonly KeyedFilter[], heade
   }
 }
 
-/** Reads logs of a block; an empty answer is confirmed by the next node, since a node may have a block before its logs. */
+/**
+ * Reads logs of a block until two answers in succession agree, each of the next node: a node may have a block before its
+ * logs, or tell logs that are not there. Of a single node only an empty answer is confirmed.
+ */
 async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
   const askInTurn = rpc.askInTurnAt(header)
   const read = () => askInTurn((node) => readMatchingLogs(node, filter, header))
-  const logs = await read()
-  return logs.length > 0 ? logs : read()
+  let logs = await read()
+  if (rpc.nodes.length === 1 && logs.length > 0) return logs
+  for (let readings = 1; readings <= rpc.nodes.length; readings++) {
+    const again = await read()
+    if (JSON.stringify(again) === JSON.stringify(logs)) return again
+    logs = again
+  }
+  // No two of the nodes agree: the contracts decide.
+  return logs
 }
