@@ -7,6 +7,7 @@ import { arrivalsIn, type Holdings } from './positions/holdings.ts'
 import { leftNoTraces, type TracesOptions } from './positions/traces.ts'
 import { type LogFilter, maxAddresses, type Node } from './rpc/node.ts'
 import { readLogRange } from './rpc/log-ranges.ts'
+import { readAgreedLogs } from './rpc/newest/agreed-logs.ts'
 import type { RangeWidth } from './rpc/nodes/range-width.ts'
 import { mintTopics } from './vaults/vault-events.ts'
 import type { VaultKinds } from './vaults/vault-kinds.ts'
@@ -93,7 +94,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
     const addresses = [...new Set([...emitters, ...suspects.contracts])]
     if (addresses.length === 0) return { logs: [], isVerified: true }
-    const told = (await rpc.askAt(block, (node) => requestLogs(node, block, addresses))).filter(isOfVaults)
+    const told = (await readAgreedLogs(rpc, block, (node) => requestLogs(node, block, addresses))).filter(isOfVaults)
     const readAll = (): Promise<ChainLog[]> => readAllLogsOfVaults(block, addresses)
     if (told.length > 0)
       return { logs: (await rereadWhileLacking(told, statesOf(block), readAll)).logs, isVerified: false }

@@ -70,7 +70,11 @@ const faults: Readonly<Record<string, Fault>> = {
     ...logs,
     ...logs.map((log) => ({ ...log, logIndex: `0x${(Number(log.logIndex) + 1_000).toString(16)}` })),
   ]),
-  // The shares of deposits and withdrawals: no state covers other amounts in logs.
+  'tells other contents of logs of a block': (request, answer, random) => {
+    const changed = ofLogs((logs) => logs.map((log) => ({ ...log, data: log.data.replace(/.$/, otherDigit) })))
+    return isOfHash(request) ? changed(request, answer, random) : null
+  },
+  // The shares of deposits and withdrawals: in a range only the contracts' state shows it.
   'tells other shares': ofLogs((logs) =>
     logs.map((log) => (log.data.length === 130 ? { ...log, data: log.data.replace(/.$/, otherDigit) } : log)),
   ),

@@ -101,7 +101,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   return requestsUntil(options.signal, shared)
 }
 
-/** What all requests of a connection share. */
+/** State that all requests of a connection share. */
 interface SharedByRequests {
   readonly chainId: number
   readonly nodes: readonly Node[]

@@ -3,6 +3,7 @@ import { type ChainLog, type Header, sortLogs } from '../block.ts'
 import { hasBloom, mayMatch, readMatchingLogs } from '../bloom.ts'
 import type { LogFilter } from '../node.ts'
 import type { Rpc } from '../rpc.ts'
+import { readAgreedLogs } from './agreed-logs.ts'
 import { readLinkedHeaders } from './linked-headers.ts'
 
 /** Maximum number of blocks that are read at once, each by itself. */
@@ -44,20 +45,9 @@ async function readLogsOfHeader(rpc: Rpc, filters: readonly KeyedFilter[], heade
   }
 }
 
-/**
- * Reads logs of a block until two answers in succession agree, each of the next node: a node may have a block before its
- * logs, or tell logs that are not there. Of a single node only an empty answer is confirmed.
- */
+/** Reads logs of a block; of a single node an empty answer is requested again, since it may have a block before its logs. */
 async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
-  const askInTurn = rpc.askInTurnAt(header)
-  const read = () => askInTurn((node) => readMatchingLogs(node, filter, header))
-  let logs = await read()
-  if (rpc.nodes.length === 1 && logs.length > 0) return logs
-  for (let readings = 1; readings <= rpc.nodes.length; readings++) {
-    const again = await read()
-    if (JSON.stringify(again) === JSON.stringify(logs)) return again
-    logs = again
-  }
-  // No two of the nodes agree: the contracts decide.
-  return logs
+  const read = () => readAgreedLogs(rpc, header, (node) => readMatchingLogs(node, filter, header))
+  const logs = await read()
+  return rpc.nodes.length === 1 && logs.length === 0 ? read() : logs
 }

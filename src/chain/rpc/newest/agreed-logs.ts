@@ -1,0 +1,30 @@
+import { type ChainLog, type Header, keyOfLog } from '../block.ts'
+import type { Node } from '../node.ts'
+import type { Rpc } from '../rpc.ts'
+
+/**
+ * Reads logs of a block until two answers in succession agree, each of the next node: a node may have a block before its
+ * logs, garble them, or tell some that are not there. The first answer counts where there is a single node.
+ */
+export async function readAgreedLogs(
+  rpc: Rpc,
+  block: Pick<Header, 'number' | 'hash'>,
+  read: (node: Node) => Promise<ChainLog[]>,
+): Promise<ChainLog[]> {
+  const askInTurn = rpc.askInTurnAt(block)
+  let logs = await askInTurn(read)
+  if (rpc.nodes.length === 1) return logs
+  for (let readings = 1; readings <= rpc.nodes.length; readings++) {
+    const again = await askInTurn(read)
+    if (contentsOf(again) === contentsOf(logs)) return again
+    logs = again
+  }
+  // No two of the nodes agree: the contracts decide.
+  return logs
+}
+
+/** Returns a text to compare logs by, without the places of transactions, which some nodes do not tell. */
+function contentsOf(logs: readonly ChainLog[]): string {
+  const texts = logs.map((log) => [keyOfLog(log), log.address, ...log.topics, log.data].join(' '))
+  return texts.sort().join()
+}
