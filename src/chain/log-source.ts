@@ -94,7 +94,9 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
     const addresses = [...new Set([...emitters, ...suspects.contracts])]
     if (addresses.length === 0) return { logs: [], isVerified: true }
-    const told = (await readAgreedLogs(rpc, block, (node) => requestLogs(node, block, addresses))).filter(isOfVaults)
+    const told = (
+      await readAgreedLogs(rpc, rpc.askInTurnAt(block), (node) => requestLogs(node, block, addresses))
+    ).filter(isOfVaults)
     const readAll = (): Promise<ChainLog[]> => readAllLogsOfVaults(block, addresses)
     if (told.length > 0)
       return { logs: (await rereadWhileLacking(told, statesOf(block), readAll)).logs, isVerified: false }

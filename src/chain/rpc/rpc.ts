@@ -58,8 +58,11 @@ export interface Rpc {
    * never canonical
    */
   askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>): Promise<Value>
-  /** Returns an `askAt` of a block for answers that confirm each other: each begins at the node after that of the last answer. */
-  askInTurnAt(block: BlockId): <Value>(work: (node: Node) => Promise<Value>) => Promise<Value>
+  /**
+   * Returns an `askAt` of a block for answers that confirm each other: each begins at the node after that of the last answer,
+   * and where it is urgent, slow nodes are used after the others even so.
+   */
+  askInTurnAt(block: BlockId): <Value>(work: (node: Node) => Promise<Value>, isUrgent?: boolean) => Promise<Value>
   /** Returns the same connection, whose requests also end on this abort: what fails is repeated without end. */
   endingAt(signal: AbortSignal): Rpc
 }
@@ -202,7 +205,8 @@ function requestsUntil(signal: AbortSignal, shared: SharedByRequests): Rpc {
     askAt: (block, work) => ask(work, { block }),
     askInTurnAt(block) {
       let last: Node | undefined
-      return (work) => ask((node) => work((last = node)), { block, after: last })
+      return (work, isUrgent = false) =>
+        ask((node) => work((last = node)), { block, after: last, ...(isUrgent && { anyNode: false }) })
     },
     endingAt: (other) => requestsUntil(AbortSignal.any([signal, other]), shared),
   }

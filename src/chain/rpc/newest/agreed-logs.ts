@@ -1,21 +1,20 @@
-import { type ChainLog, type Header, keyOfLog } from '../block.ts'
+import { type ChainLog, keyOfLog } from '../block.ts'
 import type { Node } from '../node.ts'
 import type { Rpc } from '../rpc.ts'
 
 /**
- * Reads logs of a block until two answers in succession agree, each of the next node: a node may have a block before its
- * logs, garble them, or tell some that are not there. The first answer counts where there is a single node.
+ * Reads logs of a block until two answers in succession agree, each of the next node that is not slow: a node may garble
+ * logs, or tell some that are not there. The first answer counts where it is empty, or there is a single node.
  */
 export async function readAgreedLogs(
-  rpc: Rpc,
-  block: Pick<Header, 'number' | 'hash'>,
+  { nodes }: Pick<Rpc, 'nodes'>,
+  askInTurn: ReturnType<Rpc['askInTurnAt']>,
   read: (node: Node) => Promise<ChainLog[]>,
 ): Promise<ChainLog[]> {
-  const askInTurn = rpc.askInTurnAt(block)
   let logs = await askInTurn(read)
-  if (rpc.nodes.length === 1) return logs
-  for (let readings = 1; readings <= rpc.nodes.length; readings++) {
-    const again = await askInTurn(read)
+  if (logs.length === 0 || nodes.length === 1) return logs
+  for (let readings = 1; readings <= nodes.length; readings++) {
+    const again = await askInTurn(read, true)
     if (contentsOf(again) === contentsOf(logs)) return again
     logs = again
   }

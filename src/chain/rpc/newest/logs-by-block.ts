@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ChainLog, type Header, sortLogs } from '../block.ts'
 import { hasBloom, mayMatch, readMatchingLogs } from '../bloom.ts'
-import type { LogFilter } from '../node.ts'
+import type { LogFilter, Node } from '../node.ts'
 import type { Rpc } from '../rpc.ts'
 import { readAgreedLogs } from './agreed-logs.ts'
 import { readLinkedHeaders } from './linked-headers.ts'
@@ -45,9 +45,10 @@ async function readLogsOfHeader(rpc: Rpc, filters: readonly KeyedFilter[], heade
   }
 }
 
-/** Reads logs of a block; of a single node an empty answer is requested again, since it may have a block before its logs. */
+/** Reads logs of a block; an empty answer is confirmed by the next node, since a node may have a block before its logs. */
 async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
-  const read = () => readAgreedLogs(rpc, header, (node) => readMatchingLogs(node, filter, header))
-  const logs = await read()
-  return rpc.nodes.length === 1 && logs.length === 0 ? read() : logs
+  const askInTurn = rpc.askInTurnAt(header)
+  const read = (node: Node): Promise<ChainLog[]> => readMatchingLogs(node, filter, header)
+  const logs = await readAgreedLogs(rpc, askInTurn, read)
+  return logs.length > 0 ? logs : askInTurn(read)
 }
