@@ -20,7 +20,7 @@ function recording() {
     }
   const admission = {
     run: admit('run'),
-    prepare: admit('prepare'),
+    runPreparation: admit('runPreparation'),
     pause: () => Promise.resolve(),
   }
   const runConsistently = (): Promise<never> => Promise.resolve({ data: {} } as never)
@@ -41,7 +41,7 @@ test('an operation is admitted by its cost, for its sender', async () => {
     expect(await executor.run(prepared, { variables: { first } }, requestContext)).not.toHaveProperty('errors')
   }
   const [preparation, ...operations] = asked
-  expect(preparation?.kind).toBe('prepare')
+  expect(preparation?.kind).toBe('runPreparation')
   expect(operations).toHaveLength(200)
   const [operation] = prepared.operations
   operations.forEach((one, index) => {
@@ -69,7 +69,7 @@ test('a document is prepared by its tokens, once', async () => {
   const { executor, asked } = recording()
   const prepared = await executor.prepare('{ strategies { id } }', requestContext)
   expect(await executor.prepare('{ strategies { id } }', requestContext)).toBe(prepared)
-  expect(asked).toEqual([{ kind: 'prepare', cost: 6 * preparationCosts.token, sender: 'one' }])
+  expect(asked).toEqual([{ kind: 'runPreparation', cost: 6 * preparationCosts.token, sender: 'one' }])
 })
 
 test.each([
@@ -79,7 +79,9 @@ test.each([
 ])('a long document of few tokens and many %s is prepared as one of the most tokens', async (_, filling) => {
   const { executor, asked } = recording()
   await executor.prepare(`{ strategies { id } ${filling.repeat(10_000)}\n}`, requestContext)
-  expect(asked).toEqual([{ kind: 'prepare', cost: defaultQueryLimits.tokens * preparationCosts.token, sender: 'one' }])
+  expect(asked).toEqual([
+    { kind: 'runPreparation', cost: defaultQueryLimits.tokens * preparationCosts.token, sender: 'one' },
+  ])
 })
 
 test('many variables are coerced after admission, few immediately', async () => {
@@ -90,7 +92,7 @@ test('many variables are coerced after admission, few immediately', async () => 
     asked.length = 0
     const owner = Array.from({ length: count }, (_, at) => `0x${String(at).padStart(40, '0')}`)
     await executor.run(prepared, { variables: { owner } }, requestContext)
-    return asked.filter(({ kind }) => kind === 'prepare').map(({ cost }) => cost)
+    return asked.filter(({ kind }) => kind === 'runPreparation').map(({ cost }) => cost)
   }
   const fewest = admissionLimits.shortPreparation / preparationCosts.variableValue
   // The list is a value too.
