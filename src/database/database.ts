@@ -40,8 +40,8 @@ export interface Read extends Statement {
   /** Without it, each read is a separate statement. */
   readonly batching?: Batching
   /**
-   * Maximum number of keys of one statement: concurrent reads are merged up to it, 100 without it. A single read may have
-   * more, which an embedded database runs in chunks of this size, if one is given.
+   * Maximum number of keys of one statement, in the first value: concurrent reads are merged up to it. A single read may have
+   * more, which an embedded database runs in chunks of this size. The default is 100 for keyed reads.
    */
   readonly maxKeys?: number
   /**

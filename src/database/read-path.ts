@@ -1,4 +1,4 @@
-import { batchReads, type PipeliningReader } from './batching/batch-scheduler.ts'
+import { batchReads, defaultMaxKeys, type PipeliningReader } from './batching/batch-scheduler.ts'
 import { type Cancellation, Canceller } from './cancellation.ts'
 import type { AnyStatement, Database, StatementReader, Value, Versioned } from './database.ts'
 import { DatabaseUnavailable, ReadCancelled } from './errors.ts'
@@ -64,7 +64,7 @@ async function withLimit<Result>(milliseconds: number, read: (limit: Canceller) 
 }
 
 /**
- * Splits reads of many vaults into chunks that run in sequence, so that other reads run in between.
+ * Splits reads of many keys into chunks that run in sequence, so that other reads run in between.
  * @param next runs a chunk
  * @returns a reader whose rows have no version where a batch of facts was committed between two chunks
  */
@@ -72,7 +72,7 @@ export function chunkReads(next: StatementReader): StatementReader {
   return {
     async read<Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) {
       const [keys, ...rest] = values
-      const size = read.dependsOn === 'named vaults' ? read.maxKeys : undefined
+      const size = read.maxKeys ?? (read.batching?.kind === 'keyed' ? defaultMaxKeys : undefined)
       if (size === undefined || !Array.isArray(keys) || keys.length <= size) return next.read<Row>(read, values, signal)
       const chunks: Versioned<Row>[] = []
       for (let at = 0; at < keys.length; at += size) {

@@ -29,7 +29,7 @@ async function send(
   return { ...(await chunkReads({ read }).read(whole, [first, 7])), chunks }
 }
 
-describe('a read of many vaults', () => {
+describe('a read of many keys', () => {
   test('is split into chunks of its size where it may be long', async () => {
     const { chunks, rows } = await send(chunked)
     expect(chunks).toEqual([
@@ -49,10 +49,25 @@ describe('a read of many vaults', () => {
     expect((await send({ ...keyed, maxKeys: 8 })).chunks).toHaveLength(2)
   })
 
+  test.each<ReadDependency>(['all vaults', 'catalogue'])(
+    'is split where its keys are lists of %s',
+    async (dependsOn) => {
+      expect((await send({ ...keyed, maxKeys: 8 }, keys, { dependsOn })).chunks).toHaveLength(2)
+    },
+  )
+
+  test('is split into batches of the default size where it is keyed without one', async () => {
+    const many = Array.from({ length: 201 }, (_, index) => `v${index}`)
+    expect((await send(keyed, many)).chunks).toEqual([
+      [many.slice(0, 100), 7],
+      [many.slice(100, 200), 7],
+      [many.slice(200), 7],
+    ])
+  })
+
   test.each<[string, KeysOfRead, Value, ReadDependency]>([
-    ['it is keyed with the default size', keyed, keys, 'named vaults'],
     ['it has few keys', chunked, keys.slice(0, 4), 'named vaults'],
-    ['it is about all vaults', chunked, keys, 'all vaults'],
+    ['its first value is no list of keys', {}, keys, 'all vaults'],
     ['it has no keys', {}, 'one', 'universe'],
   ])('is sent whole where %s', async (_, options, first, dependsOn) => {
     expect((await send(options, first, { dependsOn })).chunks).toEqual([[first, 7]])

@@ -2,8 +2,8 @@ import { type Cancellation, Canceller } from '../cancellation.ts'
 import { ReadCancelled } from '../errors.ts'
 import type { AnyStatement, Batching, StatementReader, Value, Versioned } from '../database.ts'
 
-/** Default number of keys in a batch: a longer statement would delay all of its requests. */
-const defaultMaxKeys = 100
+/** Default number of keys in a statement: a longer one would delay all of its requests, and block an embedded database. */
+export const defaultMaxKeys = 100
 /** One batch is decoded while the server runs the next and has one more queued; more would only make batches smaller. */
 const maxConcurrentBatches = 3
 

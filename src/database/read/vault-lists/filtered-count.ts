@@ -26,6 +26,9 @@ type Lookup = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a str
 
 const maxVisited = maxCountedVaults + 1
 
+/** Maximum number of lists in one statement: all vaults of each are visited. */
+const maxLists = 1
+
 const ofValue = (scope: Scope): string =>
   `select count(*) as count, count(*) as visited from (${idsByValue(scope, maxVisited)}) found`
 
@@ -76,6 +79,8 @@ function countStatement(lookup: Lookup): Read {
     name: `vault_count_by_${lookup.replaceAll(' ', '_')}`,
     dependsOn: 'all vaults',
     batching: { kind: 'keyed', keyProperty: 'list' },
+    // The vaults of a position are visited once for all lists.
+    ...(lookup !== 'pool' && { maxKeys: maxLists }),
     isLong: true,
     text: lookup === 'pool' ? byPool : listByList(countsOf[lookup]),
   }
