@@ -107,9 +107,13 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
 
 /** Returns problems of variables that are valid alone, but not together. */
 function conflicts(set: Readonly<Record<string, string | undefined>>): string[] {
-  const { PORT = '4000', METRICS_PORT, WORKERS = '1', DATABASE_URL, READ_URLS } = set
-  const samePort = METRICS_PORT === PORT && PORT !== '0'
-  const onOneProcess = Number(WORKERS) > 1 && DATABASE_URL === undefined
+  const { DATABASE_URL, READ_URLS } = set
+  const { PORT, METRICS_PORT, WORKERS } = environment.shape
+  // Undefined where the variable is not valid.
+  const port = PORT.safeParse(set['PORT']).data
+  const workers = WORKERS.safeParse(set['WORKERS']).data
+  const samePort = port !== undefined && port !== 0 && METRICS_PORT.safeParse(set['METRICS_PORT']).data === port
+  const onOneProcess = workers !== undefined && workers > 1 && DATABASE_URL === undefined
   return [
     ...(samePort ? ['METRICS_PORT is that of PORT: leave it out to have both on one'] : []),
     ...(onOneProcess ? [`WORKERS ${needsPostgreSql}`] : []),

@@ -62,6 +62,7 @@ const variables = [
   'LOG_LEVEL',
 ]
 
+const samePort = 'METRICS_PORT is that of PORT: leave it out to have both on one'
 const encodeUser =
   'in user, password or database has a / ? # or @ that is not percent-encoded: write / as %2F, ? as %3F, # as %23 and @ as %40'
 const oneHost =
@@ -282,6 +283,22 @@ describe('the configuration', () => {
     [`${url}, ${url}`, 'has an address twice'],
   ])('refuses replicas at %s', (urls, problem) => {
     expect(problemsOf({ DATABASE_URL: url, READ_URLS: urls })).toEqual([`READ_URLS ${problem}`])
+  })
+
+  test.each([
+    [{ METRICS_PORT: '04871', PORT: '4871' }, samePort],
+    [{ METRICS_PORT: '4871', PORT: '04871' }, samePort],
+    [{ METRICS_PORT: '04000' }, samePort],
+    [{ METRICS_PORT: '00', PORT: '0' }, null],
+    [{ METRICS_PORT: '0', PORT: '00' }, null],
+  ])('compares the ports of %o as numbers', (environment, problem) => {
+    if (problem === null) expect(readConfig(environment)).toMatchObject({ port: 0, metricsPort: 0 })
+    else expect(problemsOf(environment)).toEqual([problem])
+  })
+
+  test('reports a conflict beside the problems of other variables, and none of a variable that is not valid', () => {
+    expect(problemsOf({ METRICS_PORT: '4000', DEMO: 'x' })).toEqual(['DEMO is neither 0 nor 1', samePort])
+    expect(problemsOf({ WORKERS: '129' })).toEqual(['WORKERS is not from 1 to 128'])
   })
 
   test('reports every problem at once, one on each line', () => {
