@@ -42,7 +42,7 @@ export async function openDatabase(
 /**
  * Opens a database as {@link openDatabase} does, and reads from its replicas where there are any.
  * @param migrates whether missing migrations are applied
- * @throws {DatabaseRefused} also when a replica belongs to another cluster
+ * @throws {DatabaseRefused} also when a replica belongs to another cluster, or is another database
  */
 export async function openServedDatabase(
   choice: DatabaseChoice,

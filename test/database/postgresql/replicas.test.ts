@@ -118,6 +118,53 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     )
   })
 
+  test.each(['the primary', 'a replica'])('refuses another database of %s, by its name', async (of) => {
+    const other = of === 'a replica' ? (replicas[0]?.url ?? '') : primary.url
+    const refused = serve([urls[1] ?? '', other], 60)
+    await expect(refused).rejects.toBeInstanceOf(DatabaseRefused)
+    await expect(refused).rejects.toThrow(
+      `PostgreSQL at ${new URL(other).host}, which READ_URLS names, leads to another database: it is postgres, and the primary's is ` +
+        `${new URL(url).pathname.slice(1)}. Name its replicas only, with its database.`,
+    )
+  })
+
+  test('starts with a role that is not known, and warns of it', async () => {
+    const unknown = Object.assign(new URL(urls[0] ?? ''), { username: 'nobody' })
+    const gateway = await serve([unknown.href], 60)
+    await expect
+      .poll(() => gateway.warnings, patience)
+      .toEqual([
+        `No server of READ_URLS can be read from: ${unknown.host}${unknown.pathname} answers: role "nobody" does not exist ` +
+          '(check its address, unless this has yet to be replicated)',
+      ])
+    expect((await gateway.get(snapshot)).status).toBe(503)
+  })
+
+  test('starts before its database is replicated, and reads from it once it is', async () => {
+    const [replica] = replicas as [OwnPostgreSql]
+    const first = url
+    await sql(replica.url, 'select pg_wal_replay_pause()')
+    try {
+      url = await createOnServer(primary.url)
+      const own = await openDatabase({ engine: 'postgresql', url, connections: 2 })
+      await apply(own, [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')])
+      await own.close()
+      const gateway = await serve([onServer(replica)], 60)
+      const name = new URL(url).pathname.slice(1)
+      await expect
+        .poll(() => gateway.warnings, patience)
+        .toEqual([
+          `No server of READ_URLS can be read from: ${new URL(replica.url).host}/${name} answers: database "${name}" does not exist ` +
+            '(check its address, unless this has yet to be replicated)',
+        ])
+      await sql(replica.url, 'select pg_wal_replay_resume()')
+      await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(200)
+    } finally {
+      url = first
+      await sql(replica.url, 'select pg_wal_replay_resume()')
+    }
+  })
+
   test('reads nothing from the primary', async () => {
     const gateway = await serve(urls, 60)
     const value = await commit()

@@ -8,6 +8,28 @@ export interface LoggedHead {
   readonly version: string
 }
 
+/** The database that an address leads to. */
+export interface DatabaseIdentity {
+  /** Identifier of the server's cluster, which it shares with its replicas alone. */
+  readonly system: string
+  readonly database: string
+  /** Identifier of the database, which is the same on each replica. */
+  readonly oid: string
+}
+
+/**
+ * Returns why an address of READ_URLS can never lead to a replica of the primary's database, as words to follow its name. A
+ * database of the same name may be an earlier one that was dropped and created again, and one of the same identifier may have been
+ * renamed: a replica that lags has these, and will have the new one.
+ * @returns null where it does, or may come to do so
+ */
+export function foreignReason(own: DatabaseIdentity, primary: DatabaseIdentity): string | null {
+  if (own.system !== primary.system)
+    return `is of another cluster: its system identifier is ${own.system}, and the primary's is ${primary.system}`
+  const isOther = own.oid !== primary.oid && own.database !== primary.database
+  return isOther ? `leads to another database: it is ${own.database}, and the primary's is ${primary.database}` : null
+}
+
 /** Position of a server in the write-ahead log: what a primary has written, or a standby has replayed. */
 export interface LogPosition {
   readonly lsn: bigint
@@ -22,7 +44,8 @@ export interface LogPosition {
 const positionOnly = `select pg_is_in_recovery() as "isStandby",
   (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0')::text as lsn,
   (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0')::text as "insertLsn"`
-const identity = `select system_identifier::text as system, pg_postmaster_start_time()::text as run from pg_control_system()`
+const identity = `select system_identifier::text as system, datname::text as database, oid::text, pg_postmaster_start_time()::text as run
+  from pg_control_system(), pg_database where datname = current_database()`
 const head = `select coalesce(max(seq), 0)::float8 as seq, coalesce(max(version), '') as version from data_head`
 const versionOf = 'select version from commit_log where seq = $1::bigint'
 
@@ -32,16 +55,15 @@ const answerMilliseconds = 1_000
 /** A separate connection to a server, on which its position is polled independently of reads. */
 export class LogProbe {
   readonly #client: pg.Client
-  #system = ''
+  #identity: DatabaseIdentity = { system: '', database: '', oid: '' }
   #run = ''
 
   private constructor(client: pg.Client) {
     this.#client = client
   }
 
-  /** Identifier of the server's cluster, which it shares with its replicas alone. */
-  get system(): string {
-    return this.#system
+  get identity(): DatabaseIdentity {
+    return this.#identity
   }
 
   /** Identifier of the server's run: its start time. */
@@ -68,8 +90,8 @@ export class LogProbe {
       // A standby refuses statements at the level serializable, which may be the default.
       await client.query(setRequired)
       await requireOwnSessions(client, url)
-      const { system, run } = await probe.#one<{ readonly system: string; readonly run: string }>(identity)
-      probe.#system = system
+      const { run, ...own } = await probe.#one<DatabaseIdentity & { readonly run: string }>(identity)
+      probe.#identity = own
       probe.#run = run
       return probe
     } catch (error) {

@@ -1,4 +1,4 @@
-import { LogProbe, type LoggedHead } from './log-probe.ts'
+import { type DatabaseIdentity, LogProbe, type LoggedHead } from './log-probe.ts'
 import type { LogTarget } from './replay-proof.ts'
 import { replicaTiming } from './timing.ts'
 
@@ -6,7 +6,7 @@ import { replicaTiming } from './timing.ts'
 export class PrimaryLog {
   readonly #url: string
   readonly #onOtherRun: () => void
-  #system: string | null = null
+  #identity: DatabaseIdentity | null = null
   #probe: LogProbe | null = null
   #asking: Promise<void> | null = null
   #target: LogTarget | null = null
@@ -21,9 +21,9 @@ export class PrimaryLog {
     this.#onOtherRun = onOtherRun
   }
 
-  /** Identifier of the cluster; null before the first answer. */
-  get system(): string | null {
-    return this.#system
+  /** The database at the last connection; null before the first answer. */
+  get identity(): DatabaseIdentity | null {
+    return this.#identity
   }
 
   /**
@@ -79,14 +79,15 @@ export class PrimaryLog {
     probe.onEnd(() => {
       if (this.#probe === probe) this.#probe = null
     })
-    const { system, run } = probe
-    this.#system ??= system
-    if (system !== this.#system) {
+    const { identity, run } = probe
+    const known = this.#identity?.system ?? identity.system
+    if (identity.system !== known) {
       probe.close()
       throw new Error(
-        `is of another cluster now: its system identifier is ${system}, and was ${this.#system}: restart this process to use it`,
+        `is of another cluster now: its system identifier is ${identity.system}, and was ${known}: restart this process to use it`,
       )
     }
+    this.#identity = identity
     if (run !== this.#run) this.#onOtherRun()
     this.#run = run
     return probe

@@ -134,7 +134,7 @@ export class ReplicaMonitor {
     const queried = this.replicas.filter((replica) => isSearching || replica === current)
     for (const replica of this.replicas) if (!queried.includes(replica)) replica.release()
     const { head } = this.#reported
-    const checks = queried.map((one) => one.check(this.#primary.system, target, one === current ? null : head))
+    const checks = queried.map((one) => one.check(this.#primary.identity, target, one === current ? null : head))
     await nullIfLate(milliseconds, Promise.all(checks))
     // Without a target nothing was compared.
     if (target !== null && queried.some((one) => one.contradictsPrimary)) this.#primary.reconnect()
@@ -204,7 +204,7 @@ export class ReplicaMonitor {
     const problems = this.replicas.map((replica) => {
       const { problem, ageMilliseconds } = this.#candidate(replica)
       const age = ageMilliseconds === Infinity ? 'unknown' : `${Math.floor(ageMilliseconds / 1000)} s`
-      return `${replica.name} ${problem ?? `has data of an age of ${age}`}`
+      return `${replica.fullName} ${problem ?? `has data of an age of ${age}`}`
     })
     const primary = this.primaryProblem === null ? [] : [`the primary ${this.primaryProblem}`]
     const text = [...problems, ...primary].join('; ')

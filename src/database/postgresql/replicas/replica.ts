@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
 import { readAddress } from '../server-address.ts'
-import { endOfRecord, LogProbe, type LoggedHead } from './log-probe.ts'
+import { type DatabaseIdentity, endOfRecord, foreignReason, LogProbe, type LoggedHead } from './log-probe.ts'
 import { type LogTarget, ReplayProof } from './replay-proof.ts'
 
 /** Delay before a second poll where the position is not replayed yet: replay takes a few milliseconds. */
@@ -14,10 +15,12 @@ export class Replica {
   readonly url: string
   /** Host and port. */
   readonly name: string
+  /** Host, port and database, for messages: several databases of a server have one name. */
+  readonly fullName: string
   readonly proof = new ReplayProof()
   /** Reason why it cannot be read from, as words to follow its name; null where it can. */
   problem: string | null = 'has not been queried yet'
-  /** Whether it is of another cluster than the primary. */
+  /** Whether it is of another cluster, or another database, than the primary. */
   isForeign = false
   /** Whether it accepted writes at the last poll. */
   isPrimary = false
@@ -41,7 +44,9 @@ export class Replica {
   /** @param onLost called when its connection ends unexpectedly */
   constructor(url: string, onLost: () => void) {
     this.url = url
-    this.name = readAddress(url).name
+    const { name, database } = readAddress(url)
+    this.name = name
+    this.fullName = `${name}/${database}`
     this.#onLost = onLost
   }
 
@@ -60,19 +65,19 @@ export class Replica {
 
   /**
    * Polls the position of the server, unless a poll is running; {@link problem} and {@link proof} hold the result.
-   * @param system identifier of the primary's cluster
+   * @param primary the primary's database; null where that is not known
    * @param target position of the primary now; null where the primary does not report it
    * @param reported the newest commit reported to clients, which the server must have; null for none
    */
-  async check(system: string | null, target: LogTarget | null, reported: LoggedHead | null): Promise<void> {
+  async check(primary: DatabaseIdentity | null, target: LogTarget | null, reported: LoggedHead | null): Promise<void> {
     if (this.#isBusy) return
     this.#isBusy = true
     this.checkedFor = reported
     try {
-      const probe = (this.#probe ??= await this.#connect(system))
+      const probe = (this.#probe ??= await this.#connect(primary))
       this.problem = await this.#problemOf(probe, target, reported)
     } catch (error) {
-      this.#lose((error as Error).message || 'does not answer')
+      this.#lose(problemOf(error))
     } finally {
       this.#isBusy = false
     }
@@ -86,21 +91,21 @@ export class Replica {
     probe?.close()
   }
 
-  async #connect(system: string | null): Promise<LogProbe> {
+  async #connect(primary: DatabaseIdentity | null): Promise<LogProbe> {
     const probe = await LogProbe.connect(this.url)
     probe.onEnd(() => {
       if (this.#probe !== probe) return
       this.#lose('has ended the connection')
       this.#onLost()
     })
-    const own = probe.system
-    this.isForeign = system !== null && own !== system
+    const foreign = primary === null ? null : foreignReason(probe.identity, primary)
+    this.isForeign = foreign !== null
     this.isLost = false
     if (probe.run !== this.#run) this.#followedRun = null
     this.#run = probe.run
-    if (!this.isForeign) return probe
+    if (foreign === null) return probe
     probe.close()
-    throw new Error(`is of another cluster: its system identifier is ${own}, and the primary's is ${system ?? ''}`)
+    throw new Error(foreign)
   }
 
   async #problemOf(probe: LogProbe, target: LogTarget | null, reported: LoggedHead | null): Promise<string | null> {
@@ -163,6 +168,21 @@ export class Replica {
     this.#contradiction = null
     this.proof.reset()
   }
+}
+
+/**
+ * SQLSTATE of refusals that the address may cause: class 28 (role, password), no such database, no such table, no privilege. A
+ * lagging replica may lack each of these, so that none of them ends a start.
+ */
+const causedByAddress = /^(28...|3D000|42P01|42501)$/
+
+/** Returns the reason of an error, as words to follow the name of the server. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof pg.DatabaseError)) return (error as Error).message || 'does not answer'
+  const advice = causedByAddress.test(error.code ?? '')
+    ? ' (check its address, unless this has yet to be replicated)'
+    : ''
+  return `answers: ${error.message}${advice}`
 }
 
 function isBeyond(commit: LoggedHead, head: LoggedHead): boolean {

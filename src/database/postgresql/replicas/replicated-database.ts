@@ -24,7 +24,7 @@ const startMilliseconds = 3_000
  * @param primary the database, migrated; closed with the result
  * @param url address of the primary
  * @param connections maximum number of connections for reads to a replica
- * @throws {DatabaseRefused} when a replica is of another cluster than the primary
+ * @throws {DatabaseRefused} when a replica is of another cluster, or of another database, than the primary
  */
 export async function openReplicated(
   primary: Database,
@@ -39,7 +39,9 @@ export async function openReplicated(
   if (foreign !== undefined) {
     const { name, problem } = foreign
     await monitor.stop()
-    throw new DatabaseRefused(`PostgreSQL at ${name}, which READ_URLS names, ${problem ?? ''}. Name its replicas only.`)
+    throw new DatabaseRefused(
+      `PostgreSQL at ${name}, which READ_URLS names, ${problem ?? ''}. Name its replicas only, with its database.`,
+    )
   }
   await firstServer(monitor)
   const problemNow = (): string | null => (monitor.server === null ? problemOf(monitor, staleSeconds) : null)

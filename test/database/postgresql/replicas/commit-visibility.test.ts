@@ -63,7 +63,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
 
   /** Compares the replica with the primary, like each check. */
   async function check(): Promise<string | null> {
-    await replica.check(primary.system, await primary.ask(), null)
+    await replica.check(primary.identity, await primary.ask(), null)
     return replica.problem
   }
 
@@ -78,7 +78,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
     await expect
       .poll(async () => {
         const target = await primary.ask()
-        await replica.check(primary.system, target, null)
+        await replica.check(primary.identity, target, null)
         return replica.problem ?? (replica.proof.provenAt === target?.at ? 'proved' : 'not proved')
       }, patience)
       .toBe('proved')

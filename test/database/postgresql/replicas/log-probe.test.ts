@@ -1,7 +1,11 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { endOfRecord } from '../../../../src/database/postgresql/replicas/log-probe.ts'
+import {
+  type DatabaseIdentity,
+  endOfRecord,
+  foreignReason,
+} from '../../../../src/database/postgresql/replicas/log-probe.ts'
 import { PrimaryLog } from '../../../../src/database/postgresql/replicas/primary-log.ts'
 import { Replica } from '../../../../src/database/postgresql/replicas/replica.ts'
 
@@ -55,6 +59,17 @@ test('the connection to a replica that does not return its identity is closed', 
   expect(replica.problem).toMatch(/permission denied/)
   expect(connections).toBe(3)
   await expect.poll(() => open.size).toBe(0)
+})
+
+test.each<[string, Partial<DatabaseIdentity>, string | null]>([
+  ['the same database', {}, null],
+  ['a database that was created again', { oid: '2' }, null],
+  ['a database that was renamed', { database: 'old' }, null],
+  ['another database', { database: 'old', oid: '2' }, "leads to another database: it is old, and the primary's is app"],
+  ['another cluster', { system: '8' }, "is of another cluster: its system identifier is 8, and the primary's is 7"],
+])('%s is a replica, may become one, or never will', (_, own, reason) => {
+  const primary = { system: '7', database: 'app', oid: '1' }
+  expect(foreignReason({ ...primary, ...own }, primary)).toBe(reason)
 })
 
 test('an insert position behind the header of a page that has no record yet is the end of the page before', () => {

@@ -82,7 +82,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     // A database that exists in each cluster.
     const primary = new PrimaryLog(Object.assign(new URL(proxy.url), { pathname: '/postgres' }).href, nothing)
     await primary.ask()
-    expect(primary.system).not.toBeNull()
+    expect(primary.identity).not.toBeNull()
     proxy.leadTo(postgresUrl ?? '')
     // The connection that was cut may fail first.
     await expect
@@ -95,7 +95,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a primar
     const [first, , replica] = servers as [OwnPostgreSql, OwnPostgreSql, OwnPostgreSql]
     const [primary, checked] = [new PrimaryLog(onServer(first), nothing), new Replica(onServer(replica), nothing)]
     const check = async (target: LogTarget | null): Promise<string | null> => {
-      await checked.check(primary.system, target, null)
+      await checked.check(primary.identity, target, null)
       return checked.problem
     }
     await check(await primary.ask())
