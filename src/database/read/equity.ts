@@ -7,7 +7,7 @@ import {
   maxPageLevels,
   pageBuckets,
 } from '../../domain/equity.ts'
-import { encodedPoint } from './expressions.ts'
+import { encodedPoint, namedParameters } from './expressions.ts'
 import type { Read, Reader } from '../database.ts'
 import { mergedPages } from './series/curve-pages.ts'
 import { DownsamplingInput } from './downsampling-input.ts'
@@ -36,7 +36,7 @@ export async function readEquity(
 ): Promise<EquityRow[]> {
   const buckets = Math.max(points, minBuckets)
   const statement = by === 'net' ? netInput : curveInput
-  const read = await database.query<EquityInputRow>(statement, [addresses, since, until, buckets])
+  const read = await database.query<EquityInputRow>(statement, valuesOf({ addresses, since, until, buckets }))
   return read.flatMap((series) => selectPoints(series, points, by))
 }
 
@@ -52,12 +52,9 @@ const minBuckets = 64
  */
 interface EquityInputRow {
   vaultAddress: string
-  /**
-   * Level of the pages in the middle, counted from the finest one that holds the curve; null where the window has few points,
-   * which are all in the middle.
-   */
-  level: number | null
-  /** Blocks of points of one finer level each: a form feed, the level, 0 for the points themselves, and lines. */
+  /** Relative level of the pages in the middle; null where the window has few points, which are all in the middle. */
+  relativeLevel: number | null
+  /** Blocks of points of one finer level each: a form feed, the relative level, 0 for the points themselves, and lines. */
   before: string
   /** One point a line. */
   within: string
@@ -65,13 +62,33 @@ interface EquityInputRow {
 }
 
 /*
- * `low` and `high` are the ordinals of the first page of the finest level in the window and of the one after the last.
- * `level` is the coarsest level with enough buckets in its pages between them, [a, b). It is null where no level has enough:
- * then the window has few points, and these are read. The ranges before `a` and after `b` are read from pages of finer
- * levels, and finally from the points, which include the first and the last of the window. The subquery around unnest hides
- * the number of vaults from the planner: otherwise it would create a new plan for each short list, which takes longer than
- * the read. See PostgreSQL documentation, PREPARE, on custom plans.
+ * Relative levels count from the finest level that has pages of the curve, which is 1; the level in the table is greater by
+ * `finest - 1`. A page of a level spans four pages of the next finer one. `low` and `high` are the ordinals, at relative level 1, of
+ * the first page in the window and of the one after the last. The pages in the middle are of the coarsest level with enough
+ * buckets in its whole pages between them; the ranges beside these are read from pages of finer levels, and finally from the
+ * points, which include the first and the last of the window. Where no level has enough, the window has few points: these are read.
+ *
+ * Example: for `low` 5, `high` 38 and more than 64 buckets, of which each page has 16.
+ *
+ *   relative level   whole pages in the window        read
+ *   3                1, which spans 16 to 31 of 1     none: 16 buckets are too few
+ *   2                2 to 8, which span 8 to 35 of 1  all, as the middle: 112 buckets
+ *   1                5 to 37                          5 to 7 before the middle, 36 and 37 after it
+ *   0, the points                                     those before page 5 of 1, and after page 37
  */
+const { sql: parameters, values: valuesOf } = namedParameters(['addresses', 'since', 'until', 'buckets'])
+const since = `${parameters.since}::bigint`
+const until = `${parameters.until}::bigint`
+
+/** SQL that divides by a power of two and rounds up: a shift rounds down, negative numbers too. */
+const ceilShift = (value: string, bits: string): string => `-(-${value} >> ${bits})`
+/** SQL of the number of bits that ordinals of a level have less than those of relative level 1: two a level, as a page spans four. */
+const bitsAbove = (level: string): string => `2 * (${level} - 1)`
+/** SQL of the first whole page of a relative level in the window. */
+const firstPage = (level: string): string => ceilShift('low', bitsAbove(level))
+/** SQL of the page after the last whole page of a relative level in the window. */
+const endPage = (level: string): string => `(high >> ${bitsAbove(level)})`
+
 const pointsBetween = (condition: string): string => `
   (select ts, ${encodedPoint()} as line from equity_point where vault_id = vault and ${condition} offset 0) as point`
 
@@ -96,23 +113,24 @@ const curvePages: CurvePages = {
 }
 
 /** The ORDER BY makes the planner choose the right index before the table has statistics. */
-const pagesBetween = ({ finest, text }: CurvePages, low: string, high: string): string => `
+const pagesBetween = ({ finest, text }: CurvePages, first: string, end: string): string => `
   (select ordinal, ${text} as candidates from equity_page
-    where vault_id = vault and equity_page.level = at + ${finest - 1} and ordinal >= ${low} and ordinal < ${high}
+    where vault_id = vault and equity_page.level = at_level + ${finest - 1} and ordinal >= ${first} and ordinal < ${end}
     order by ordinal offset 0) as page`
 
-/** For each finer level: [a, a_above) and [b_above, b) are the pages beside those of the coarser level. */
-const finerLevels = `generate_series(1, ${maxPageLevels}) as at
-  cross join lateral (select -(-low >> 2 * (at - 1)) as a, 4 * -(-low >> 2 * at) as a_above,
-    4 * (high >> 2 * at) as b_above, high >> 2 * (at - 1) as b where at < level) as bounds`
+/** For each finer level than that of the middle: its whole pages, and those of them that pages of the next coarser level span. */
+const finerLevels = `generate_series(1, ${maxPageLevels}) as at_level
+  cross join lateral (select ${firstPage('at_level')} as first_page, ${bucketFan} * ${firstPage('(at_level + 1)')} as first_spanned,
+    ${bucketFan} * ${endPage('(at_level + 1)')} as end_spanned, ${endPage('at_level')} as end_page
+    where at_level < relative_level) as bounds`
 
 /** Blocks of the points and of the pages of each finer level on one side. */
-const blocksBeside = (pages: CurvePages, points: string, low: string, high: string, order: string): string => `
-  select coalesce(string_agg(E'\\f' || at || E'\\n' || lines, '' order by at ${order}), '') as blocks from (
-    select 0 as at, string_agg(line, E'\\n' order by ts) as lines from ${pointsBetween(points)}
+const blocksBeside = (pages: CurvePages, points: string, first: string, end: string, order: string): string => `
+  select coalesce(string_agg(E'\\f' || at_level || E'\\n' || lines, '' order by at_level ${order}), '') as blocks from (
+    select 0 as at_level, string_agg(line, E'\\n' order by ts) as lines from ${pointsBetween(points)}
     union all
-    select at, string_agg(candidates, ${pages.separator} order by ordinal) from ${finerLevels}
-      cross join lateral ${pagesBetween(pages, low, high)} group by at
+    select at_level, string_agg(candidates, ${pages.separator} order by ordinal) from ${finerLevels}
+      cross join lateral ${pagesBetween(pages, first, end)} group by at_level
   ) as beside where lines is not null`
 
 /** Vaults in a chunk on an embedded database: reading their series takes a few hundredths of a second. */
@@ -127,44 +145,44 @@ const inputOf = (pages: CurvePages): Read => ({
     with series as materialized (
       select address, vault, low, low_ts, high, high_ts, (
         select max(level) from generate_series(1, ${maxPageLevels}) as level
-        where ${pageBuckets} * ((high >> 2 * (level - 1)) + (-low >> 2 * (level - 1))) > $4::integer) as level
-      from unnest(array(select unnest($1::text[]))) as wanted(address)
+        where ${pageBuckets} * (${endPage('level')} - ${firstPage('level')}) > ${parameters.buckets}::integer) as relative_level
+      from unnest(array(select unnest(${parameters.addresses}::text[]))) as wanted(address)
       cross join lateral (select id as vault from vault where vault.address = wanted.address offset 0) keyed
       left join lateral (
-        select case when first_ts < $2::bigint then ordinal + 1 else ordinal end as low,
-          case when first_ts < $2::bigint then last_ts else first_ts end as low_ts
+        select case when first_ts < ${since} then ordinal + 1 else ordinal end as low,
+          case when first_ts < ${since} then last_ts else first_ts end as low_ts
         from equity_page
-        where vault_id = vault and level = ${pages.finest} and last_ts >= $2::bigint order by last_ts limit 1) first on true
+        where vault_id = vault and level = ${pages.finest} and last_ts >= ${since} order by last_ts limit 1) first on true
       left join lateral (
         select ordinal + 1 as high, last_ts as high_ts from equity_page
-        where vault_id = vault and level = ${pages.finest} and last_ts < $3::bigint order by last_ts desc limit 1) last on true)
-    select address as "vaultAddress", level, beside_low.blocks as before, within, beside_high.blocks as after, ${dataVersion}
+        where vault_id = vault and level = ${pages.finest} and last_ts < ${until} order by last_ts desc limit 1) last on true)
+    select address as "vaultAddress", relative_level as "relativeLevel", beside_low.blocks as before, within, beside_high.blocks as after, ${dataVersion}
     from series
       cross join lateral (
-        ${blocksBeside(pages, 'ts >= case when level > 0 then $2::bigint end and ts <= low_ts', 'a', 'a_above', '')}) as beside_low
+        ${blocksBeside(pages, `ts >= case when relative_level > 0 then ${since} end and ts <= low_ts`, 'first_page', 'first_spanned', '')}) as beside_low
       cross join lateral (
         select coalesce(string_agg(line, ${pages.separator} order by place), '') as within from (
           select ts as place, line
-          from ${pointsBetween('ts >= case when level is null then $2::bigint end and ts < $3::bigint')}
+          from ${pointsBetween(`ts >= case when relative_level is null then ${since} end and ts < ${until}`)}
           union all
           select ordinal, candidates
-          from (select level as at, -(-low >> 2 * (level - 1)) as a, high >> 2 * (level - 1) as b) as bounds
-            cross join lateral ${pagesBetween(pages, 'a', 'b')}
+          from (select relative_level as at_level, ${firstPage('relative_level')} as first_page, ${endPage('relative_level')} as end_page) as bounds
+            cross join lateral ${pagesBetween(pages, 'first_page', 'end_page')}
         ) as inside) as between_low_and_high
       cross join lateral (
-        ${blocksBeside(pages, 'ts >= case when level > 0 then high_ts end and ts < $3::bigint', 'b_above', 'b', 'desc')}) as beside_high`,
+        ${blocksBeside(pages, `ts >= case when relative_level > 0 then high_ts end and ts < ${until}`, 'end_spanned', 'end_page', 'desc')}) as beside_high`,
 })
 
 const netInput = inputOf(netPages)
 const curveInput = inputOf(curvePages)
 
 function selectPoints(series: EquityInputRow, points: number, by: CurveName): EquityRow[] {
-  const { vaultAddress, level, before, within, after } = series
+  const { vaultAddress, relativeLevel, before, within, after } = series
   const input = new DownsamplingInput(before.length + within.length + after.length, by)
   // Before and after the pages of the chosen level, finer buckets are grouped to buckets of that level.
-  addBlocks(input, before, level ?? 0, by, 'first')
-  input.add(by === 'net' ? within : level === null ? within.replaceAll('\x1e', '\n') : mergedPages(within).text)
-  addBlocks(input, after, level ?? 0, by, 'last')
+  addBlocks(input, before, relativeLevel ?? 0, by, 'first')
+  input.add(by === 'net' ? within : relativeLevel === null ? within.replaceAll('\x1e', '\n') : mergedPages(within).text)
+  addBlocks(input, after, relativeLevel ?? 0, by, 'last')
   let previousNetUsd: string | null = null
   return downsample(input, points).map((index) => {
     const row = input.row(vaultAddress, index, previousNetUsd)
@@ -173,17 +191,28 @@ function selectPoints(series: EquityInputRow, points: number, by: CurveName): Eq
   })
 }
 
-function addBlocks(input: DownsamplingInput, blocks: string, level: number, by: CurveName, end: KeptEnds): void {
+/** @param relativeLevel that of the pages in the middle */
+function addBlocks(
+  input: DownsamplingInput,
+  blocks: string,
+  relativeLevel: number,
+  by: CurveName,
+  end: KeptEnds,
+): void {
   const finest = by === 'net' ? netPages.finest : curvePages.finest
   for (const block of blocks.split('\f').slice(1)) {
     const linesAt = block.indexOf('\n') + 1
-    const at = Number(block.slice(0, linesAt))
+    const levelOfBlock = Number(block.slice(0, linesAt))
     const text = block.slice(linesAt)
-    if (at === 0) input.addBuckets(text, () => bucketFan ** (level + finest - 1), end)
-    else if (by === 'net') input.addBuckets(text, () => 2 * bucketFan ** (level - at), 'none')
+    if (levelOfBlock === 0) input.addBuckets(text, () => bucketFan ** (relativeLevel + finest - 1), end)
+    else if (by === 'net') input.addBuckets(text, () => 2 * bucketFan ** (relativeLevel - levelOfBlock), 'none')
     else {
       const merged = mergedPages(text)
-      input.addBuckets(merged.text, (group) => merged.linesOf(group, bucketFan ** (level - at)), 'none')
+      input.addBuckets(
+        merged.text,
+        (group) => merged.linesOf(group, bucketFan ** (relativeLevel - levelOfBlock)),
+        'none',
+      )
     }
   }
 }
