@@ -1,6 +1,6 @@
-/** Upper bound on the cost of an operation with certain variables. */
+/** The cost of an operation with certain variables: an upper bound where no list is longer than assumed. */
 export interface QueryCost {
-  /** Maximum number of fields in the response: a list counts its selection once for each item. */
+  /** Number of fields in the response, and costs of its reads: a list counts its selection once for each item. */
   readonly units: number
   /**
    * Lists with a length argument on the path to the most expensive field, and a count that is a long read, outermost first, such
