@@ -28,7 +28,7 @@ export interface Window {
  * @see `downsample` in domain/equity.ts
  */
 export async function readEquity(
-  database: Reader,
+  reader: Reader,
   addresses: readonly string[],
   { since, until }: Window,
   points: number,
@@ -36,7 +36,7 @@ export async function readEquity(
 ): Promise<EquityRow[]> {
   const buckets = Math.max(points, minBuckets)
   const statement = by === 'net' ? netInput : curveInput
-  const read = await database.query<EquityInputRow>(statement, valuesOf({ addresses, since, until, buckets }))
+  const read = await reader.query<EquityInputRow>(statement, valuesOf({ addresses, since, until, buckets }))
   return read.flatMap((series) => selectPoints(series, points, by))
 }
 

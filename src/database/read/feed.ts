@@ -31,8 +31,8 @@ const states: Read = {
 }
 
 /** Reads the states of all feeds with facts, ordered by name. */
-export async function readFeedStates(database: Reader): Promise<FeedState[]> {
-  const rows = await database.query<FeedRow>(states, [])
+export async function readFeedStates(reader: Reader): Promise<FeedState[]> {
+  const rows = await reader.query<FeedRow>(states, [])
   return rows.flatMap(({ name, line, newestFactAt, readUntil, number, hash, timestamp }) => {
     const block = number === null || hash === null || timestamp === null ? null : { number, hash, timestamp }
     return name === null ? [] : [{ name, line, newestFactAt, readUntil, block }]

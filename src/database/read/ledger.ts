@@ -145,9 +145,9 @@ const rowsByKey: Read = {
 }
 
 /** Reads rows of ledgers by their keys; missing rows are left out. */
-export function readLedgerRows(database: Reader, keys: readonly LedgerRowKey[]): Promise<LedgerRow[]> {
+export function readLedgerRows(reader: Reader, keys: readonly LedgerRowKey[]): Promise<LedgerRow[]> {
   const vaults = keys.map(({ vault }) => vault)
-  return database.query(rowsByKey, [
+  return reader.query(rowsByKey, [
     [...new Set(vaults)],
     vaults,
     keys.map(({ txHash }) => txHash),
@@ -160,7 +160,7 @@ export function readLedgerRows(database: Reader, keys: readonly LedgerRowKey[]):
  * page. Rows of different vaults are in no order.
  */
 export async function readLedger(
-  database: Reader,
+  reader: Reader,
   addresses: readonly string[],
   { types, since, until, first, after }: LedgerPage,
 ): Promise<LedgerRow[]> {
@@ -169,18 +169,18 @@ export async function readLedger(
   const valuesOf = (vaults: readonly string[]) =>
     pageValues({ vaults, since, until, types: each, block, logIndex, txHash, limit: first + 1 })
   const statement = each === null ? page : each.length === 1 ? pageOfOneType : pageOfTypes
-  const found = await database.query<LedgerRow | DeferredPage>(statement, valuesOf(addresses))
+  const found = await reader.query<LedgerRow | DeferredPage>(statement, valuesOf(addresses))
   const rows = found.filter(isRow)
   if (rows.length === found.length) return rows
   const deferred = found.flatMap((page) => (isRow(page) ? [] : [page.deferredVault]))
-  return [...rows, ...(await database.query<LedgerRow>(pageOfUnordered, valuesOf(deferred)))]
+  return [...rows, ...(await reader.query<LedgerRow>(pageOfUnordered, valuesOf(deferred)))]
 }
 
 /** Counts the ledger rows of each vault that match a filter, in logarithmic time. */
 export function countLedger(
-  database: Reader,
+  reader: Reader,
   addresses: readonly string[],
   { types, since, until }: LedgerFilter,
 ): Promise<{ vault: string; count: number }[]> {
-  return database.query(count, [addresses, since, until, types ?? eventTypes])
+  return reader.query(count, [addresses, since, until, types ?? eventTypes])
 }

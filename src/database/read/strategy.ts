@@ -51,16 +51,16 @@ const pairsByStrategy: Read = {
 }
 
 /** Reads all strategies, in the order of their first publication. */
-export function readCatalogue(database: Reader): Promise<StrategyRow[]> {
-  return database.query(catalogue, [])
+export function readCatalogue(reader: Reader): Promise<StrategyRow[]> {
+  return reader.query(catalogue, [])
 }
 
 /** Reads strategies by id, in undefined order; unknown ids are omitted. */
-export function readStrategies(database: Reader, ids: readonly string[]): Promise<StrategyRow[]> {
-  return database.query(strategiesById, [ids])
+export function readStrategies(reader: Reader, ids: readonly string[]): Promise<StrategyRow[]> {
+  return reader.query(strategiesById, [ids])
 }
 
 /** Reads the live pairs of strategies, in the screen's order for each strategy. */
-export function readStrategyPairs(database: Reader, ids: readonly string[]): Promise<StrategyPairRow[]> {
-  return database.query(pairsByStrategy, [ids])
+export function readStrategyPairs(reader: Reader, ids: readonly string[]): Promise<StrategyPairRow[]> {
+  return reader.query(pairsByStrategy, [ids])
 }

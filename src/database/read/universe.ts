@@ -68,20 +68,20 @@ export interface PairFilter {
 }
 
 /** Reads the eligible assets, in the screen's order. */
-export function readAssets(database: Reader, { category, venue }: AssetFilter): Promise<AssetRow[]> {
-  return database.query(assets, [category, venue])
+export function readAssets(reader: Reader, { category, venue }: AssetFilter): Promise<AssetRow[]> {
+  return reader.query(assets, [category, venue])
 }
 
 /** Reads the eligible pools, in the screen's order. */
-export function readPairs(database: Reader, { asset, venue }: PairFilter): Promise<PairRow[]> {
-  return database.query(pairs, [asset, venue])
+export function readPairs(reader: Reader, { asset, venue }: PairFilter): Promise<PairRow[]> {
+  return reader.query(pairs, [asset, venue])
 }
 
 /**
  * Reads the time of the newest screen.
  * @returns Unix seconds; null before the first screen
  */
-export async function readScreenedAt(database: Reader): Promise<number | null> {
-  const [row] = await database.query<{ ts: number | null }>(screenedAt, [])
+export async function readScreenedAt(reader: Reader): Promise<number | null> {
+  const [row] = await reader.query<{ ts: number | null }>(screenedAt, [])
   return row?.ts ?? null
 }

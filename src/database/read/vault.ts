@@ -71,11 +71,11 @@ const positionsByVault: Read = {
 }
 
 /** Reads vaults by address, in undefined order; unknown addresses are omitted. */
-export function readVaults(database: Reader, addresses: readonly string[]): Promise<VaultRow[]> {
-  return database.query(vaultsByAddress, [addresses])
+export function readVaults(reader: Reader, addresses: readonly string[]): Promise<VaultRow[]> {
+  return reader.query(vaultsByAddress, [addresses])
 }
 
 /** Reads the open positions of vaults, in the order of the newest mark for each vault. */
-export function readPositions(database: Reader, addresses: readonly string[]): Promise<PositionRow[]> {
-  return database.query(positionsByVault, [addresses])
+export function readPositions(reader: Reader, addresses: readonly string[]): Promise<PositionRow[]> {
+  return reader.query(positionsByVault, [addresses])
 }

@@ -80,11 +80,11 @@ const daysOfStrategies: Read = {
  * @returns performances by address
  */
 export function readVaultPerformance(
-  database: Reader,
+  reader: Reader,
   addresses: readonly string[],
   days: DayWindow,
 ): Promise<Map<string, Performance>> {
-  return readPerformance(database, daysOfVaults, addresses, days)
+  return readPerformance(reader, daysOfVaults, addresses, days)
 }
 
 /**
@@ -92,15 +92,15 @@ export function readVaultPerformance(
  * @returns performances by id
  */
 export function readStrategyPerformance(
-  database: Reader,
+  reader: Reader,
   ids: readonly string[],
   days: DayWindow,
 ): Promise<Map<string, Performance>> {
-  return readPerformance(database, daysOfStrategies, ids, days)
+  return readPerformance(reader, daysOfStrategies, ids, days)
 }
 
 async function readPerformance(
-  database: Reader,
+  reader: Reader,
   read: Read,
   keys: readonly string[],
   window: DayWindow,
@@ -109,7 +109,7 @@ async function readPerformance(
   // The batch scheduler does not split the keys of a request. Here they are split, so that few series are in memory at a time.
   for (let from = 0; from < keys.length; from += maxSeries) {
     const values = [keys.slice(from, from + maxSeries), window.firstDay, window.lastDay]
-    const rows = await database.query<SeriesRow>(read, values)
+    const rows = await reader.query<SeriesRow>(read, values)
     for (const { key, days, newestTs } of rows) {
       found.set(key, performanceOf(daysOf(days), window, newestTs))
     }

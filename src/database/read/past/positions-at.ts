@@ -36,12 +36,12 @@ const markStates: Read = {
  * @param ts time of the marks, in Unix seconds
  */
 export async function readMarkStates(
-  database: Reader,
+  reader: Reader,
   addresses: readonly string[],
   ts: number,
 ): Promise<Map<string, string>> {
   const keys = addresses.map((address) => keyAt(address, ts))
-  const found = new Map((await database.query<StoredState>(markStates, [keys])).map(({ key, state }) => [key, state]))
+  const found = new Map((await reader.query<StoredState>(markStates, [keys])).map(({ key, state }) => [key, state]))
   return new Map(
     addresses.flatMap((address, index) => {
       const state = found.get(keys[index] ?? '')

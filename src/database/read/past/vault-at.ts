@@ -102,12 +102,12 @@ export interface NotKept {
  * @param at Unix seconds; a time after a vault's newest fact returns its newest state
  */
 export async function readVaultsAt(
-  database: Reader,
+  reader: Reader,
   addresses: readonly string[],
   at: number,
 ): Promise<Map<string, VaultRow | NotKept>> {
   const keys = addresses.map((address) => keyAt(address, at))
-  const found = new Map((await database.query<StoredMoment>(vaultsAt, [keys])).map((stored) => [stored.key, stored]))
+  const found = new Map((await reader.query<StoredMoment>(vaultsAt, [keys])).map((stored) => [stored.key, stored]))
   return new Map(
     addresses.flatMap((address, index) => {
       const stored = found.get(keys[index] ?? '')
@@ -172,8 +172,8 @@ const historyStarts: Read = {
 
 /** Reads the start of the recorded history of vaults, in Unix seconds. */
 export function readHistoryStarts(
-  database: Reader,
+  reader: Reader,
   addresses: readonly string[],
 ): Promise<{ vault: string; since: number }[]> {
-  return database.query(historyStarts, [addresses])
+  return reader.query(historyStarts, [addresses])
 }

@@ -48,17 +48,17 @@ const statements: Record<Scope, Read> = {
  * @returns null as the count of a list for which there are too many to visit
  */
 export async function countVaults(
-  database: Reader,
+  reader: Reader,
   lists: readonly string[],
   filter: VaultFilter,
 ): Promise<VaultCount[]> {
-  const counts = byScope(lists, filter).map((inScope) => countInScope(database, inScope, filter))
+  const counts = byScope(lists, filter).map((inScope) => countInScope(reader, inScope, filter))
   return (await Promise.all(counts)).flat()
 }
 
-function countInScope(database: Reader, { scope, lists }: ListsInScope, filter: VaultFilter): Promise<VaultCount[]> {
-  if (isFiltered(filter)) return countFiltered(database, lists, scope, filter)
+function countInScope(reader: Reader, { scope, lists }: ListsInScope, filter: VaultFilter): Promise<VaultCount[]> {
+  if (isFiltered(filter)) return countFiltered(reader, lists, scope, filter)
   const { strategy, owner } = filter
   const ofScope = { all: {}, strategy: { strategy }, owner: { strategy, owner } }[scope]
-  return database.query(statements[scope], valuesOf({ lists, status: statusesOf(filter), ...ofScope }))
+  return reader.query(statements[scope], valuesOf({ lists, status: statusesOf(filter), ...ofScope }))
 }

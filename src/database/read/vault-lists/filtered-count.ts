@@ -106,13 +106,13 @@ function lookupOf(scope: Scope, filter: VaultFilter): Lookup {
  * @returns null as the count of a list for which there are more
  */
 export async function countFiltered(
-  database: Reader,
+  reader: Reader,
   lists: readonly string[],
   scope: Scope,
   filter: VaultFilter,
 ): Promise<VaultCount[]> {
   const { strategy, owner } = filter
-  const counts = await database.query<{ list: string; count: number; isCut: boolean }>(
+  const counts = await reader.query<{ list: string; count: number; isCut: boolean }>(
     statements[lookupOf(scope, filter)],
     valuesOf({ lists, status: statusesOf(filter), strategy, owner, ...filterValues(filter) }),
   )

@@ -128,18 +128,18 @@ function statementFor(kind: PageKind): Read {
  * @returns the rows in order for each list, and one more where there is one, which indicates a next page
  */
 export async function readVaultPages(
-  database: Reader,
+  reader: Reader,
   lists: readonly string[],
   page: VaultPageRequest,
 ): Promise<PagedVaultRow[]> {
   const { filter, first } = page
   if (first >= maxPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${maxPageRows - 1}`)
-  const pages = byScope(lists, filter).map((inScope) => readPagesInScope(database, inScope, page))
+  const pages = byScope(lists, filter).map((inScope) => readPagesInScope(reader, inScope, page))
   return (await Promise.all(pages)).flat()
 }
 
 function readPagesInScope(
-  database: Reader,
+  reader: Reader,
   { scope, lists }: ListsInScope,
   page: VaultPageRequest,
 ): Promise<PagedVaultRow[]> {
@@ -148,7 +148,7 @@ function readPagesInScope(
   const { value, address } = firstPlace(page)
   const ofAllPages = { lists, status: statusesOf(filter), value, address, limit: first + 1 }
   const values = valuesOf({ ...ofAllPages, ...restOf(path, scope, page) })
-  return database.query(statementFor({ path, scope, orderBy, direction }), values)
+  return reader.query(statementFor({ path, scope, orderBy, direction }), values)
 }
 
 /** Returns the position before the page: its cursor, or the start of the wanted values. */
