@@ -45,7 +45,12 @@ const rangeOf = ({ method, params }: RpcRequest): number => {
   return method === 'eth_getLogs' && fromBlock !== undefined ? Number(toBlock) - Number(fromBlock) + 1 : 0
 }
 const other = `0x${'9'.repeat(64)}`
-const otherDigit = (digit: string): string => (digit === '0' ? '1' : '0')
+/** Changes the end of a text of hexadecimal digits, each time in another way: two wrong answers that agree are believed. */
+const otherEnd = (digits: string, random: () => number): string =>
+  digits.slice(0, -6) +
+  Math.floor(random() * 0x100_0000)
+    .toString(16)
+    .padStart(6, '0')
 
 /** Faults of a node that has them now and then, or always. */
 const faults: Readonly<Record<string, Fault>> = {
@@ -66,17 +71,17 @@ const faults: Readonly<Record<string, Fault>> = {
   'has no logs': ofLogs(() => []),
   'cuts logs off': ofLogs((logs) => logs.slice(0, Math.ceil(logs.length / 2))),
   'tells logs twice': ofLogs((logs) => [...logs, ...logs].reverse()),
-  'tells logs twice with other numbers': ofLogs((logs) => [
-    ...logs,
-    ...logs.map((log) => ({ ...log, logIndex: `0x${(Number(log.logIndex) + 1_000).toString(16)}` })),
-  ]),
+  'tells logs twice with other numbers': ofLogs((logs, random) => {
+    const first = 1_000 + Math.floor(random() * 1_000_000)
+    return [...logs, ...logs.map((log) => ({ ...log, logIndex: `0x${(Number(log.logIndex) + first).toString(16)}` }))]
+  }),
   'tells other contents of logs of a block': (request, answer, random) => {
-    const changed = ofLogs((logs) => logs.map((log) => ({ ...log, data: log.data.replace(/.$/, otherDigit) })))
+    const changed = ofLogs((logs) => logs.map((log) => ({ ...log, data: otherEnd(log.data, random) })))
     return isOfHash(request) ? changed(request, answer, random) : null
   },
   // The shares of deposits and withdrawals: in a range only the contracts' state shows it.
-  'tells other shares': ofLogs((logs) =>
-    logs.map((log) => (log.data.length === 130 ? { ...log, data: log.data.replace(/.$/, otherDigit) } : log)),
+  'tells other shares': ofLogs((logs, random) =>
+    logs.map((log) => (log.data.length === 130 ? { ...log, data: otherEnd(log.data, random) } : log)),
   ),
   'tells logs of a fork': ofLogs((logs) => logs.map((log) => ({ ...log, blockHash: other }))),
   'refuses ranges': (request, _, random) =>
