@@ -60,7 +60,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   let run = newRun(source)
   const line = (): number => knownPosition(run.expected, run.source.handledPrefix)?.line ?? run.source.start.line
   const check = (): Promise<void> => requireApplied(database, run)
-  const recorder = nowSeconds && createReadUntilRecorder({ database, feed: source.name, line, nowSeconds, check })
+  const recorder = nowSeconds && createReadUntilRecorder({ ...options, feed: source.name, line, nowSeconds, check })
   const stopChecks = checkHourly(check)
   try {
     for (let next: Run | null = run; next !== null; next = await ingestSource(options, run)) {

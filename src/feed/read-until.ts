@@ -1,6 +1,8 @@
 import type { Database } from '../database/database.ts'
+import { isOutage } from '../database/errors.ts'
 import { type FeedReadUntil, saveReadUntil } from '../database/write/feed.ts'
 import { CommitsLost } from './position/expected-state.ts'
+import type { OutageObserver } from './retry.ts'
 
 /** Interval at which the end of a source is recorded, so that a quiet feed is not reported as late. */
 const pauseMilliseconds = 10_000
@@ -27,6 +29,8 @@ export interface ReadUntilOptions {
    * @throws {CommitsLost} when commits are lost
    */
   readonly check: () => Promise<void>
+  /** Called where an end cannot be recorded, unless in an outage, which the next batch reports; and when one is again. */
+  readonly outageObserver?: Pick<OutageObserver, 'onWait' | 'onResume'> | undefined
 }
 
 /** Records how far a source has been read, independently of its facts. */
@@ -47,10 +51,21 @@ export function createReadUntilRecorder({
   line,
   nowSeconds,
   check,
+  outageObserver,
 }: ReadUntilOptions): ReadUntilRecorder {
   let startedAt = -Infinity
   let writing: Promise<void> = Promise.resolve()
   let isWriting = false
+  let hasFailed = false
+  const failed = (error: unknown): void => {
+    if (hasFailed || isOutage(error) || !(error instanceof Error)) return
+    hasFailed = true
+    outageObserver?.onWait(error)
+  }
+  const recorded = (): void => {
+    if (hasFailed) outageObserver?.onResume()
+    hasFailed = false
+  }
   return {
     async recordEnd({ lookedAtMilliseconds, block, isWithinLine = false }) {
       const now = performance.now()
@@ -60,8 +75,8 @@ export function createReadUntilRecorder({
         await check()
       } catch (error) {
         if (error instanceof CommitsLost) throw error
-        // The position is unknown during an outage; the next call records it.
-        return
+        // The position is unknown; the next call records it.
+        return failed(error)
       }
       // Two writes that wait for the row may commit in any order.
       if (isWithinLine || isWriting) return
@@ -69,7 +84,7 @@ export function createReadUntilRecorder({
       const end = { readUntil: block?.timestamp ?? seenAt, block: block ?? null }
       isWriting = true
       writing = saveReadUntil(database, feed, line(), end)
-        .catch(() => undefined)
+        .then(recorded, failed)
         .finally(() => (isWriting = false))
     },
     settled: () => writing,

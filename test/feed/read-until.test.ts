@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import { createReadUntilRecorder } from '../../src/feed/read-until.ts'
 import { deferred } from '../support/deferred.ts'
 
@@ -32,4 +33,31 @@ test('the end of a source is not written while an earlier write waits, which may
   await recorder.settled()
   await atEnd()
   expect(begun).toBe(2)
+})
+
+test.each(['check', 'write'])('a %s that is refused is reported once, and its end; an outage is not', async (part) => {
+  let error: Error | null = null
+  const fail = (): Promise<void> => (error === null ? Promise.resolve() : Promise.reject(error))
+  const reports: string[] = []
+  const recorder = createReadUntilRecorder({
+    database: { transaction: <Result>() => (part === 'write' ? fail() : Promise.resolve()) as Promise<Result> },
+    feed: 'feed',
+    line: () => 1,
+    nowSeconds: () => 1_700_000_000,
+    check: () => (part === 'check' ? fail() : Promise.resolve()),
+    outageObserver: {
+      onWait: ({ message }) => void reports.push(message),
+      onResume: () => void reports.push('resumed'),
+    },
+  })
+  const atEnd = async (failure: Error | null): Promise<void> => {
+    error = failure
+    vi.advanceTimersByTime(20_000)
+    await recorder.recordEnd({ lookedAtMilliseconds: performance.now() })
+    await recorder.settled()
+  }
+  await atEnd(new DatabaseUnavailable(new Error('gone'), 'The database does not answer.'))
+  expect(reports).toEqual([])
+  for (const failure of [new Error('no permission'), new Error('no permission'), null, null]) await atEnd(failure)
+  expect(reports).toEqual(['no permission', 'resumed'])
 })
