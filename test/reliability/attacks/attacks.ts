@@ -97,6 +97,14 @@ const coercion: readonly Attack[] = [
     })),
   },
   {
+    name: 'ids of past moments in 95 fields',
+    category: 'variable coercion',
+    run: graphql(() => ({
+      query: `query ($ids: [ID!]!) { ${'nodes(ids: $ids) { id } '.repeat(95)} }`,
+      variables: { ids: Array.from({ length: 860 }, (_, at) => `0x${String(at).padStart(40, '0')}@1`) },
+    })),
+  },
+  {
     name: 'nested variables',
     category: 'variable coercion',
     run: async (attacker) => {
