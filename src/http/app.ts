@@ -8,7 +8,7 @@ import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
 import { connectionLimits } from '../limits/connections.ts'
 import { createRest } from '../rest/handler.ts'
-import { problem } from '../rest/problem.ts'
+import { Problem } from '../rest/problem.ts'
 import { Turns } from './async/turns.ts'
 import { DataVersions, type VersionAt } from './cache/data-versions.ts'
 import { createEdgePolicy } from './cache/edge.ts'
@@ -165,7 +165,7 @@ function createHandle(handlers: HandlersByPath, versions: DataVersions): Adapter
   /** Answers an exchange; an error of a stage is reported, and answered by 500 with the request id of its log entry. */
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const failed = (error: unknown): ReturnType<typeof handle> => {
-      const refusal = problem('INTERNAL', masked(exchange.trace.report(error)))
+      const refusal = new Problem('INTERNAL', masked(exchange.trace.report(error)))
       return toOutgoing(exchange, refuse(exchange.request, refusal))
     }
     try {

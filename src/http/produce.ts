@@ -5,7 +5,7 @@ import { AdmissionQueueFull } from '../graphql/execution/admission/admission-con
 import type { DataOrigin, RequestContext } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import { charactersAtOnce, type HttpLimits } from '../limits.ts'
-import { problem } from '../rest/problem.ts'
+import { Problem } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
 import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
@@ -52,9 +52,10 @@ export function createProduce(
       return await respond(exchange, requestContext)
     } catch (error) {
       // A cancelled execution rejects; its client has disconnected or received the timeout response.
-      if (requestContext.signal?.aborted === true) return deadlineExceeded(answerSeconds)
+      if (requestContext.signal?.aborted === true)
+        return formatProblem(exchange.request, deadlineExceeded(answerSeconds))
       if (error instanceof AdmissionQueueFull) return formatProblem(exchange.request, overloaded())
-      return formatProblem(exchange.request, problem('INTERNAL', masked(requestContext.report(error))))
+      return formatProblem(exchange.request, new Problem('INTERNAL', masked(requestContext.report(error))))
     } finally {
       // A cancelled execution takes capacity until it has ended.
       capacity.responsesInProduction.giveBack(exchange.sender, 1)

@@ -2,7 +2,7 @@ import type { RequestContext } from '../graphql/execution/context.ts'
 import type { ExecutedDocument, FixedDocumentExecutor } from '../graphql/execution/fixed-document.ts'
 import { csvOfList } from './csv.ts'
 import { BadParameter, readParameters, shortestText } from './parameters.ts'
-import { problem, retryLater } from './problem.ts'
+import { Problem, problemResponse, retryLater } from './problem.ts'
 import type { CacheScope, TextResponse } from './text-response.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
@@ -64,19 +64,19 @@ export function findRoute(path: string): MatchedRoute | null {
 export function createRest(executor: FixedDocumentExecutor, options: RestOptions): AnswerRest {
   return async ({ request }, requestContext) => {
     const matched = findRoute(request.path)
-    if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
+    if (matched === null) return problemResponse(pathNotFound(request.path))
     const refusal = request.method === 'GET' ? null : responseByMethod(request.method)
     if (refusal !== null) return refusal
     const { route } = matched
     const variables = variablesOf(matched, request.query)
-    if (variables instanceof BadParameter) return problem('BAD_PARAMETER', variables.message, variables.parameter)
+    if (variables instanceof BadParameter) return problemResponse(variables.toProblem())
     const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
     const { body, envelope, errors } = await executor.runFixed((past ?? route).document, variables, requestContext)
     const [error] = errors ?? []
-    if (error !== undefined) return failure(route, error)
+    if (error !== undefined) return problemResponse(failure(route, error))
     if (body !== null && body !== 'null') return formatRoute(body, envelope, route, past, request, options)
     if (route.notFound === undefined) throw new Error(`${route.path} has no body, and no problem for this case.`)
-    return problem(route.notFound.code, route.notFound.detail(variables))
+    return problemResponse(new Problem(route.notFound.code, route.notFound.detail(variables)))
   }
 }
 
@@ -128,13 +128,19 @@ export function answerReadOnly(method: string, read: () => Promise<TextResponse>
 /** Answers OPTIONS and unsupported methods on a read-only path; null for GET and HEAD. */
 export function responseByMethod(method: string): TextResponse | null {
   if (method === 'GET' || method === 'HEAD') return null
-  return method === 'OPTIONS' ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method)
+  return method === 'OPTIONS'
+    ? { status: 204, headers: { allow: allowedMethods }, body: '' }
+    : problemResponse(notAllowed(method))
 }
 
 /** Returns the problem for an unsupported method. */
-export function notAllowed(method: string, allow = allowedMethods): TextResponse {
-  const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allow}`)
-  return { ...refusal, headers: { ...refusal.headers, allow } }
+export function notAllowed(method: string, allow = allowedMethods): Problem {
+  return new Problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allow}`, { headers: { allow } })
+}
+
+/** Returns the problem for a path that does not exist. */
+export function pathNotFound(path: string): Problem {
+  return new Problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
 }
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' }
@@ -166,17 +172,18 @@ export function responseKey({ path, query }: Pick<RestRequest, 'path' | 'query'>
 type ExecutionError = NonNullable<ExecutedDocument['errors']>[number]
 
 /** Converts a GraphQL error to a problem: the schema's argument is reported as the path's parameter. */
-function failure({ queryParameters }: Route, { message, extensions }: ExecutionError): TextResponse {
+function failure({ queryParameters }: Route, { message, extensions }: ExecutionError): Problem {
   const { argument, code } = extensions
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
     return retryLater(code, message)
   if (code === 'HISTORY_NOT_KEPT') {
-    return problem(code, message, 'at', { historySince: extensions['historySince'] })
+    const members = { historySince: extensions['historySince'] }
+    return new Problem(code, message, { parameter: 'at', members })
   }
-  if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
-  if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
+  if (code !== 'BAD_USER_INPUT') return new Problem('INTERNAL', message)
+  if (typeof argument !== 'string') return new Problem('BAD_PARAMETER', message)
   const [name = argument] = Object.entries(queryParameters).find(([, { variable }]) => variable === argument) ?? []
-  return problem('BAD_PARAMETER', withParameterName(name, argument, message), name)
+  return new Problem('BAD_PARAMETER', withParameterName(name, argument, message), { parameter: name })
 }
 
 /** Returns the message of an error with the name of the path's parameter in place of the schema's argument. */

@@ -1,6 +1,7 @@
 import { EventType } from './documents.generated.ts'
 import * as schemas from './openapi/schemas.ts'
 import { enumTexts } from './enum-text.ts'
+import { Problem } from './problem.ts'
 
 /** A query parameter with a value that is not valid. */
 export class BadParameter extends Error {
@@ -10,6 +11,10 @@ export class BadParameter extends Error {
   ) {
     super(`${parameter} ${problem}`)
     this.name = 'BadParameter'
+  }
+
+  toProblem(): Problem {
+    return new Problem('BAD_PARAMETER', this.message, { parameter: this.parameter })
   }
 }
 

@@ -27,32 +27,58 @@ export const problems = {
 /** Code of a kind of problem. */
 export type ProblemCode = keyof typeof problems
 
+/** The optional parts of a problem. */
+export interface ProblemOptions {
+  /** Name of the invalid parameter. */
+  readonly parameter?: string
+  /** Further members of its JSON. */
+  readonly members?: Readonly<Record<string, unknown>>
+  /** Headers of the response that sends it. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /**
- * Creates a problem response.
- * @param parameter name of the invalid parameter
- * @param more further members
- * @see RFC 9457, Problem Details for HTTP APIs
+ * A problem of a request, independent of the format that its path sends: JSON (RFC 9457, Problem Details for HTTP APIs), or a
+ * GraphQL error.
  */
-export function problem(
-  code: ProblemCode,
-  detail: string,
-  parameter?: string,
-  more: Readonly<Record<string, unknown>> = {},
-): TextResponse {
-  const { status, title } = problems[code]
-  const type = `urn:vault-gateway:problem:${code.toLowerCase().replaceAll('_', '-')}`
+export class Problem {
+  readonly code: ProblemCode
+  readonly detail: string
+  readonly status: number
+  readonly title: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly #members: Readonly<Record<string, unknown>>
+
+  constructor(code: ProblemCode, detail: string, { parameter, members, headers = {} }: ProblemOptions = {}) {
+    this.code = code
+    this.detail = detail
+    this.status = problems[code].status
+    this.title = problems[code].title
+    this.headers = headers
+    this.#members = { ...(parameter === undefined ? {} : { parameter }), ...members }
+  }
+
+  /** Returns the members of RFC 9457, section 3.1, and those of this problem. */
+  toJSON(): Readonly<Record<string, unknown>> {
+    const { title, status, detail } = this
+    const type = `urn:vault-gateway:problem:${this.code.toLowerCase().replaceAll('_', '-')}`
+    return { type, title, status, detail, ...this.#members }
+  }
+}
+
+/** Converts a problem into its response in JSON. */
+export function problemResponse(problem: Problem): TextResponse {
   return {
-    status,
-    headers: { 'content-type': 'application/problem+json; charset=utf-8' },
-    body: JSON.stringify({ type, title, status, detail, ...(parameter === undefined ? {} : { parameter }), ...more }),
+    status: problem.status,
+    headers: { 'content-type': 'application/problem+json; charset=utf-8', ...problem.headers },
+    body: JSON.stringify(problem),
   }
 }
 
 /** Value of Retry-After: a restarting database takes a few seconds. */
 const retrySeconds = 2
 
-/** Creates a problem response for a temporary problem, with Retry-After. */
-export function retryLater(code: ProblemCode, detail: string): TextResponse {
-  const { headers, ...rest } = problem(code, detail)
-  return { ...rest, headers: { ...headers, 'retry-after': String(retrySeconds) } }
+/** Creates a temporary problem, with Retry-After. */
+export function retryLater(code: ProblemCode, detail: string): Problem {
+  return new Problem(code, detail, { headers: { 'retry-after': String(retrySeconds) } })
 }

@@ -2,20 +2,19 @@ import { noMutation } from '../../graphql/execution/errors.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { graphqlMediaType, preferredType } from '../middleware/content-negotiation.ts'
 import { notAllowed } from '../../rest/handler.ts'
+import type { Problem } from '../../rest/problem.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 
 /** Methods that `/graphql` allows. */
 export const graphqlMethods = 'GET, POST, OPTIONS'
 
-/** Converts the problem of a request (RFC 9457) into a GraphQL error response. */
-export function asGraphqlError(request: ClientRequest, { status, headers, body }: TextResponse): TextResponse {
-  const { title, detail, type } = JSON.parse(body) as { title: string; detail: string; type: string }
+/** Converts the problem of a request into a GraphQL error response. */
+export function asGraphqlError(
+  request: ClientRequest,
+  { code, status, title, detail, headers }: Problem,
+): TextResponse {
   // The same error as of an unexpected failure in the executor, whose message is the detail.
-  if (status === 500) return graphqlRefusal(request, status, 'INTERNAL_SERVER_ERROR', detail, headers)
-  const code = type
-    .slice(type.lastIndexOf(':') + 1)
-    .toUpperCase()
-    .replaceAll('-', '_')
+  if (code === 'INTERNAL') return graphqlRefusal(request, status, 'INTERNAL_SERVER_ERROR', detail, headers)
   return graphqlRefusal(request, status, code, `${title}. ${detail}`, headers)
 }
 

@@ -1,11 +1,8 @@
-import { canonicalAddress } from '../../graphql/canonical-address.ts'
-import { preparationCosts } from '../../limits.ts'
 import { maxStreamVaults } from '../../limits/live.ts'
 import { responseByMethod } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
-import { problem } from '../../rest/problem.ts'
-import type { TextResponse } from '../../rest/text-response.ts'
+import { Problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Exchange, Handler, HandlerResponse } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
@@ -15,7 +12,8 @@ import type { Evaluation, SharedQuery } from './responses/shared-query.ts'
 import { openAt, type Opening } from './responses/opening.ts'
 import { createStateStream, type StateStreamParts } from './responses/state-stream.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
-import { type AdmitPreparation, prepareStream } from './prepare-stream.ts'
+import type { AdmitPreparation } from './prepare-stream.ts'
+import { servedAddresses } from './vault-parameter.ts'
 
 export interface VaultStreamOptions extends StateStreamParts {
   readonly admission: AdmitPreparation
@@ -24,16 +22,18 @@ export interface VaultStreamOptions extends StateStreamParts {
   readonly respond: Respond<ProducedExchange>
 }
 
-const staleData = problem(
+const stale = new Problem(
   'DATABASE_UNAVAILABLE',
   'The data that was sent may be out of date. The newest snapshot is sent after the recovery.',
-).body
+)
 
-const staleFrame = eventFrame({ event: 'stale', data: staleData })
+const staleFrame = eventFrame({ event: 'stale', data: JSON.stringify(stale) })
 
 const resetFrame = eventFrame({
   event: 'reset',
-  data: problem('HISTORY_CHANGED', "Last-Event-ID is none of the data's history: the snapshots follow anew.").body,
+  data: JSON.stringify(
+    new Problem('HISTORY_CHANGED', "Last-Event-ID is none of the data's history: the snapshots follow anew."),
+  ),
 })
 
 /** Serves `/live/vaults`: the snapshots of vaults, immediately and on each change. */
@@ -56,19 +56,20 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     exchange: Exchange,
     vaults: readonly string[],
     { slot, isWanted }: Opening,
-  ): Promise<HandlerResponse | TextResponse> {
+  ): Promise<HandlerResponse | Problem> {
     const { sender } = exchange
     if (!responses.evaluator.hasRoomForOpenings(sender, vaults.length)) return overloaded()
-    const cost = vaults.length * preparationCosts.variableValue
-    const paths = await prepareStream(admission, exchange, cost, () => pathsOf(vaults))
-    if (paths === 'overloaded') return overloaded()
+    const served = await servedAddresses(admission, exchange, vaults)
+    if (served instanceof Problem) return served
+    // All spellings of an address share one path.
+    const paths = new Map(served.map((vault) => [vault, `/vault/${vault}/snapshot`]))
     const resumption = await resumptions.awaitResumption(exchange)
     // Only after the wait: the vault may exist only from the awaited version on.
     const refusals = await Promise.all(Array.from(paths.values(), (path) => refusalOf(path, sender, isWanted)))
     // A missing vault may be created by the late version.
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
-    if (refused !== null) return withVaultParameter(refused)
+    if (refused !== null) return refused
     const queries = Array.from(paths, ([vault, path]) => sharedSnapshot(vault, path, evaluatePath))
     return createStateStream(options, exchange, { slot, resumption, queries, staleFrame, resetFrame })
   }
@@ -78,25 +79,20 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const refusal = responseByMethod(request.method)
     if (refusal !== null) return new EncodedResponse(refusal)
     const vaults = vaultsIn(request.query)
-    if ('status' in vaults) return refuse(request, vaults)
+    if (vaults instanceof Problem) return refuse(request, vaults)
     return openAt(exchange, connections.admit(sender), (opening) => createStream(exchange, vaults, opening))
   }
 }
 
-function vaultsIn(query: URLSearchParams): readonly string[] | TextResponse {
+function vaultsIn(query: URLSearchParams): readonly string[] | Problem {
   try {
     const { vaults } = readParameters(liveVaults.queryParameters, query) as { readonly vaults?: readonly string[] }
-    const missing = `vault is missing: name 1 to ${maxStreamVaults} vaults, with commas`
-    return vaults ?? problem('BAD_PARAMETER', missing, 'vault')
+    if (vaults !== undefined) return vaults
+    return new BadParameter('vault', `is missing: name 1 to ${maxStreamVaults} vaults, with commas`).toProblem()
   } catch (error) {
-    if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
+    if (error instanceof BadParameter) return error.toProblem()
     throw error
   }
-}
-
-/** Returns the paths of vaults by address, of which all spellings share one. An address that is not known costs a hash. */
-function pathsOf(vaults: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(vaults.map(canonicalAddress).map((vault) => [vault, `/vault/${vault}/snapshot`]))
 }
 
 function sharedSnapshot(vault: string, path: string, evaluatePath: (path: string) => Promise<Evaluation>): SharedQuery {
@@ -109,15 +105,7 @@ function sharedSnapshot(vault: string, path: string, evaluatePath: (path: string
     staleFrame,
     ownStaleFrame: eventFrame({
       event: 'stale',
-      data: JSON.stringify({ ...(JSON.parse(staleData) as Record<string, unknown>), vault }),
+      data: JSON.stringify({ ...stale.toJSON(), vault }),
     }),
   }
-}
-
-/** Converts the refusal of a snapshot's path: the parameter `address` is named `vault` here. */
-function withVaultParameter({ status, headers, bytes }: EncodedResponse): TextResponse {
-  const body = bytes.toString()
-  const { parameter, detail } = JSON.parse(body) as { readonly parameter?: string; readonly detail: string }
-  if (parameter !== 'address') return { status, headers: { 'content-type': headers['content-type'] ?? '' }, body }
-  return problem('BAD_PARAMETER', detail.replace(/^address/, 'vault'), 'vault')
 }

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { problem } from '../../rest/problem.ts'
+import { Problem } from '../../rest/problem.ts'
 import { isGraphiqlPage } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Handler, Middleware } from '../middleware.ts'
@@ -46,7 +46,7 @@ const unauthenticated: Handler = (exchange) => {
     keyIn(request) === undefined
       ? 'Send the header Authorization: Bearer with an API key.'
       : 'The API key is not one of those that are accepted.'
-  return refuse(request, problem('UNAUTHENTICATED', detail))
+  return refuse(request, new Problem('UNAUTHENTICATED', detail))
 }
 
 function digest(key: string): Buffer {

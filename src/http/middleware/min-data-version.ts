@@ -1,12 +1,11 @@
 import { type DataVersion, parseDataVersion } from '../../domain/identity/data-version.ts'
 import { type VersionLimits, versionLimits } from '../../limits.ts'
-import { problem, retryLater } from '../../rest/problem.ts'
+import { Problem, retryLater } from '../../rest/problem.ts'
 import { FailureReport } from '../async/failure-report.ts'
 import type { Turns } from '../async/turns.ts'
 import { Budget } from '../../fairness/budget.ts'
 import type { OnDisconnect } from '../cache/productions.ts'
 import type { DataVersions, VersionAt } from '../cache/data-versions.ts'
-import type { TextResponse } from '../../rest/text-response.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 import { type FoundVersion, TurnMissed, VersionLookups } from './version-lookups.ts'
@@ -19,7 +18,7 @@ export const minDataVersionHeader = 'min-data-version'
  * @param sender of the request: one sender may use a fair share of the places to wait
  * @returns the refusal if the version is not reached in time or cannot be; null if it is reached
  */
-export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisconnect) => Promise<TextResponse | null>
+export type AwaitVersion = (wanted: string, sender: string, onDisconnect: OnDisconnect) => Promise<Problem | null>
 
 /**
  * Creates a function that waits for data versions, with limits on waiting requests and on reads of the commit log.
@@ -38,7 +37,7 @@ export function createAwaitVersion(
   const places = new Budget(limits.waiting)
 
   /** Waits for a version that this process was not yet notified of. */
-  async function wait(wanted: DataVersion, sender: string, onDisconnect: OnDisconnect): Promise<TextResponse | null> {
+  async function wait(wanted: DataVersion, sender: string, onDisconnect: OnDisconnect): Promise<Problem | null> {
     const requestedAt = performance.now()
     if (isOutOfReach(versions, wanted, limits)) {
       // Since a proof that is no older than the waiting time, fewer commits have come.
@@ -59,7 +58,7 @@ export function createAwaitVersion(
     { seq }: DataVersion,
     sender: string,
     onDisconnect: OnDisconnect,
-  ): Promise<FoundVersion | TextResponse> {
+  ): Promise<FoundVersion | Problem> {
     const known = lookups.known(seq)
     if (known !== undefined && 'version' in known) return known
     if (!places.take(sender, 1)) return tooManyWait()
@@ -75,7 +74,7 @@ export function createAwaitVersion(
 
   return async (text, sender, onDisconnect) => {
     const wanted = parseDataVersion(text)
-    if (wanted === null) return problem('BAD_DATA_VERSION', 'Send the value of a Data-Version header.')
+    if (wanted === null) return new Problem('BAD_DATA_VERSION', 'Send the value of a Data-Version header.')
     const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onDisconnect)
     if (refusal !== null) return refusal
     const found = await lookUp(wanted, sender, onDisconnect)
@@ -95,17 +94,17 @@ function isOutOfReach({ newestSeq }: DataVersions, { seq }: DataVersion, { ahead
   return newestSeq !== null && seq > newestSeq + ahead
 }
 
-function notThereYet({ text }: DataVersion, { waitMilliseconds }: VersionLimits): TextResponse {
+function notThereYet({ text }: DataVersion, { waitMilliseconds }: VersionLimits): Problem {
   return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not reached within ${waitMilliseconds / 1000} s.`)
 }
 
-function tooManyWait(): TextResponse {
+function tooManyWait(): Problem {
   return retryLater('DATA_NOT_THERE_YET', 'Too many requests are waiting for data versions.')
 }
 
-function historyChanged({ text }: DataVersion): TextResponse {
+function historyChanged({ text }: DataVersion): Problem {
   const detail = `Version ${text} is not part of the current history: discard cached data and read again.`
-  return problem('HISTORY_CHANGED', detail)
+  return new Problem('HISTORY_CHANGED', detail)
 }
 
 /** Returns the stage that delays requests with Min-Data-Version until the version is reached, or refuses them after a time. */

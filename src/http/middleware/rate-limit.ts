@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { RateLimiterCluster, RateLimiterClusterMaster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { countedSenders } from '../../limits.ts'
-import { problem } from '../../rest/problem.ts'
-import type { TextResponse } from '../../rest/text-response.ts'
+import { Problem } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 import { headerList } from '../cache/encoded-response.ts'
@@ -21,7 +20,7 @@ export interface RateLimit {
 /** Rate limit headers of a response, and the refusal of a request that exceeds its sender's quota. */
 interface Verdict {
   readonly headers: Readonly<Record<string, string>>
-  readonly refusal?: TextResponse
+  readonly refusal?: Problem
 }
 
 /** Counts a request against its sender's quota. */
@@ -68,7 +67,7 @@ export function rateLimiter(limit: RateLimit, maxSenders = countedSenders): Coun
     const headers = { ...policy, ratelimit: `"default";r=${Math.max(0, state.remainingPoints)};t=${seconds}` }
     if (!refused) return { headers }
     const detail = `More than ${limit.requests} requests in ${limit.seconds} s: the next is answered in ${seconds} s.`
-    return { headers: { ...headers, 'retry-after': String(seconds) }, refusal: problem('RATE_LIMITED', detail) }
+    return { headers: { ...headers, 'retry-after': String(seconds) }, refusal: new Problem('RATE_LIMITED', detail) }
   }
 }
 

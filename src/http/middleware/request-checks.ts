@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { LRUCache } from 'lru-cache'
 import { type HttpLimits } from '../../limits.ts'
 import { bodyChunks } from '../../limits/connections.ts'
-import { problem } from '../../rest/problem.ts'
-import type { TextResponse } from '../../rest/text-response.ts'
+import { Problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import { contentCodingRefused } from '../graphql/refusals.ts'
@@ -30,7 +29,7 @@ export function requestBody(limits: HttpLimits): PathStages {
       return new EncodedResponse(contentCodingRefused(exchange.request))
     const body = await exchange.readBody()
     if (typeof body === 'string') return refuse(exchange.request, bodyRefusal(body, limits))
-    if (!isUtf8(body)) return refuse(exchange.request, problem('BAD_REQUEST', 'The body is not UTF-8.'))
+    if (!isUtf8(body)) return refuse(exchange.request, new Problem('BAD_REQUEST', 'The body is not UTF-8.'))
     exchange.body = body
     return next(exchange)
   }
@@ -44,16 +43,16 @@ function hasContentCoding(request: IncomingRequest): boolean {
 }
 
 /** Returns the refusal of a request whose target or headers exceed a limit, or whose Host is missing or invalid. */
-export function requestRefusal(request: IncomingRequest, limits: HttpLimits): TextResponse | undefined {
+export function requestRefusal(request: IncomingRequest, limits: HttpLimits): Problem | undefined {
   const { target, rawHeaders, httpVersion, remoteAddress } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > limits.targetBytes) {
     const detail = `Path and query have ${targetBytes} bytes, more than ${limits.targetBytes}.`
-    return problem('TARGET_TOO_LONG', detail)
+    return new Problem('TARGET_TOO_LONG', detail)
   }
   const headerCount = rawHeaders.length / 2
   if (headerCount > limits.headers) {
-    return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${limits.headers}.`)
+    return new Problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${limits.headers}.`)
   }
   // Violations of HTTP/1.1 that Node's parser accepts and a proxy may interpret differently.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return closing('This is not HTTP/1.1.')
@@ -71,16 +70,15 @@ export function requestRefusal(request: IncomingRequest, limits: HttpLimits): Te
   if (hostHeaders > 1) return closing('There is more than one header Host.')
   // A request of the Fetch API has no remote address, and its host is in its URL.
   if (hostHeaders === 0 && httpVersion === '1.1' && remoteAddress !== null) return closing('There is no header Host.')
-  return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
+  return isHost(request.header('host') ?? '') ? undefined : new Problem('BAD_REQUEST', 'The header Host names no host.')
 }
 
 /**
  * Refuses a request and closes the connection: a proxy in front may treat the following bytes as part of the same request
  * (request smuggling).
  */
-function closing(detail: string): TextResponse {
-  const refusal = problem('BAD_REQUEST', detail)
-  return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
+function closing(detail: string): Problem {
+  return new Problem('BAD_REQUEST', detail, { headers: { connection: 'close' } })
 }
 
 /** Maximum length of a DNS name and a port: encoding non-ASCII letters takes time quadratic in their number. */
@@ -99,12 +97,12 @@ function isHost(host: string): boolean {
   return is
 }
 
-function bodyRefusal(reason: Unread, { bodyBytes }: HttpLimits): TextResponse {
+function bodyRefusal(reason: Unread, { bodyBytes }: HttpLimits): Problem {
   if (reason === 'overloaded') return overloaded()
-  if (reason === 'interrupted') return problem('BAD_REQUEST', 'The body did not come whole.')
+  if (reason === 'interrupted') return new Problem('BAD_REQUEST', 'The body did not come whole.')
   const detail =
     reason === 'too large'
       ? `The body has more than ${bodyBytes} bytes.`
       : `The body comes in more than ${bodyChunks} chunks: send larger ones.`
-  return problem('BODY_TOO_LARGE', detail)
+  return new Problem('BODY_TOO_LARGE', detail)
 }

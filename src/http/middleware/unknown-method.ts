@@ -1,6 +1,6 @@
 import { defaultHttpLimits } from '../../limits.ts'
-import { notAllowed } from '../../rest/handler.ts'
-import { problem } from '../../rest/problem.ts'
+import { notAllowed, pathNotFound } from '../../rest/handler.ts'
+import { problemResponse } from '../../rest/problem.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import { methodRefused } from '../graphql/refusals.ts'
@@ -33,6 +33,5 @@ export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: UnparsedByte
   if (method.length > longestMethod || target.length > defaultHttpLimits.targetBytes) return null
   const [path = ''] = originForm(target).split('?', 1)
   if (path === graphqlPath) return methodRefused({ method, header: () => null })
-  if (routeLabel(path) !== 'none') return notAllowed(method)
-  return problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
+  return problemResponse(routeLabel(path) === 'none' ? pathNotFound(path) : notAllowed(method))
 }

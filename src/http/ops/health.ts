@@ -1,5 +1,5 @@
 import { answerReadOnly } from '../../rest/handler.ts'
-import { problem } from '../../rest/problem.ts'
+import { Problem, problemResponse } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 import { answerMetrics, encoderOfUnstored, type MetricsEndpoint } from './metrics-endpoint.ts'
@@ -43,13 +43,15 @@ export function probes(
     const age = readiness.age?.()
     const reasons = readiness.degradations?.() ?? []
     if (reason === null && reasons.length > 0) return statusResponse('degraded', { reasons, ...age })
-    return reason === null ? statusResponse('ready', age) : problem('NOT_READY', `${reason}${ageSentence(age)}`)
+    if (reason === null) return statusResponse('ready', age)
+    return problemResponse(new Problem('NOT_READY', `${reason}${ageSentence(age)}`))
   }
   const probe = (read: () => Promise<TextResponse>): PathHandler => {
     const encode = encoderOfUnstored()
     return async ({ method }) => encode(await answerReadOnly(method, read))
   }
-  const noMetrics = new EncodedResponse(problem('PATH_NOT_FOUND', 'Metrics are not served on this port'))
+  const elsewhere = new Problem('PATH_NOT_FOUND', 'Metrics are not served on this port')
+  const noMetrics = new EncodedResponse(problemResponse(elsewhere))
   return new Map([
     ['/ready', probe(ready)],
     ['/health', probe(() => Promise.resolve(statusResponse('alive')))],

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { type HttpLimits, probeMilliseconds } from '../../limits.ts'
 import { answerReadOnly } from '../../rest/handler.ts'
-import { problem } from '../../rest/problem.ts'
+import { Problem, problemResponse } from '../../rest/problem.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { EncodedResponse, negotiate } from '../cache/encoded-response.ts'
@@ -57,7 +57,8 @@ export function metricsListener(endpoint: MetricsEndpoint, limits: HttpLimits): 
   const write = createResponseWriter()
   const encode = encoderOfUnstored()
   return async (request, response) => {
-    const whole = encode(requestRefusal(request, limits) ?? (await answerTo(request, endpoint)))
+    const refusal = requestRefusal(request, limits)
+    const whole = encode(refusal === undefined ? await answerTo(request, endpoint) : problemResponse(refusal))
     const sender = senderOf(request, 0)
     await write(response, await negotiate(request, whole, [], sender), sender)
   }
@@ -65,5 +66,6 @@ export function metricsListener(endpoint: MetricsEndpoint, limits: HttpLimits): 
 
 async function answerTo({ path, method }: IncomingRequest, endpoint: MetricsEndpoint): Promise<TextResponse> {
   if (path === metricsPath) return answerReadOnly(method, () => answerMetrics(endpoint))
-  return problem('PATH_NOT_FOUND', `${path} is not ${metricsPath}, which is all there is on this port`)
+  const detail = `${path} is not ${metricsPath}, which is all there is on this port`
+  return problemResponse(new Problem('PATH_NOT_FOUND', detail))
 }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { notAllowed } from '../../rest/handler.ts'
-import { problem, type ProblemCode } from '../../rest/problem.ts'
+import { Problem, type ProblemCode, problemResponse } from '../../rest/problem.ts'
 import type { TextResponse } from '../../rest/text-response.ts'
 import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
 
@@ -15,12 +15,12 @@ const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]
 export function refusalOfBytes(error: NodeJS.ErrnoException & UnparsedBytes): string {
   const [code, detail] = unreadable[error.code ?? ''] ?? ['BAD_REQUEST', 'This is not HTTP/1.1.']
   const ofMethod = error.code === 'HPE_INVALID_METHOD' ? refuseUnknownMethod(error) : null
-  return lastResponse(ofMethod ?? problem(code, detail))
+  return lastResponse(ofMethod ?? problemResponse(new Problem(code, detail)))
 }
 
 /** Returns the complete response to CONNECT, which asks for a tunnel to another server. */
 export function refusalOfTunnel(): string {
-  return lastResponse(notAllowed('CONNECT'))
+  return lastResponse(problemResponse(notAllowed('CONNECT')))
 }
 
 /** Returns an answer as the bytes of the last response of a connection. */

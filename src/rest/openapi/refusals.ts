@@ -1,5 +1,5 @@
 import type { Headers } from './headers.ts'
-import { problem, type ProblemCode } from '../problem.ts'
+import { Problem, type ProblemCode, type ProblemOptions } from '../problem.ts'
 import { pathParameterNames } from '../route.ts'
 import { type Schema, text } from './schemas.ts'
 
@@ -47,7 +47,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     isOf: hasParameters,
     by: 'path',
     headers: {},
-    example: example('BAD_PARAMETER', 'since is 1767225600, after until, 1763424000', 'since'),
+    example: example('BAD_PARAMETER', 'since is 1767225600, after until, 1763424000', { parameter: 'since' }),
   },
   BAD_DATA_VERSION: {
     when: 'Min-Data-Version is not the value of a Data-Version header.',
@@ -106,14 +106,11 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     isOf: ({ past }) => past !== undefined,
     by: 'path',
     headers: {},
-    example: JSON.parse(
-      problem(
-        'HISTORY_NOT_KEPT',
-        'The state of 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A is kept from 1763427600 on, and not that of 1763424000.',
-        'at',
-        { historySince: 1763427600 },
-      ).body,
-    ) as unknown,
+    example: example(
+      'HISTORY_NOT_KEPT',
+      'The state of 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A is kept from 1763427600 on, and not that of 1763424000.',
+      { parameter: 'at', members: { historySince: 1763427600 } },
+    ),
   },
   BODY_TOO_LARGE: {
     when: 'The body has more bytes than are read; these paths read none.',
@@ -201,6 +198,6 @@ function inSeconds(seconds: string): Schema {
   return { ...text('In how many seconds to request again.', seconds), pattern: '^\\d+$' }
 }
 
-function example(code: ProblemCode, detail: string, parameter?: string): unknown {
-  return JSON.parse(problem(code, detail, parameter).body)
+function example(code: ProblemCode, detail: string, options?: ProblemOptions): unknown {
+  return new Problem(code, detail, options).toJSON()
 }

@@ -336,7 +336,10 @@ describe('Min-Data-Version', () => {
     const onDisconnect = (cancel: () => void): void => void leave.push(cancel)
     const isRefused = async (sender: string): Promise<void> => {
       const refused = await waitFor('2.6', sender, onDisconnect)
-      expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests are waiting')])
+      expect([refused?.status, refused?.detail]).toEqual([
+        503,
+        expect.stringContaining('Too many requests are waiting'),
+      ])
     }
     const waiting = ['first', 'first', 'second'].map((sender) => waitFor('2.6', sender, onDisconnect))
     // One sender has half of the places, and each next one a part of the rest.
@@ -358,7 +361,7 @@ describe('Min-Data-Version', () => {
     versions.upToDate(performance.now() - limits.waitMilliseconds - 1)
     const refused = await wanted(1 + limits.ahead + 1)
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
-    expect(refused?.body).toContain(`more than ${limits.ahead} commits beyond the newest`)
+    expect(refused?.detail).toContain(`more than ${limits.ahead} commits beyond the newest`)
     // It has taken no place from reachable versions.
     const farthest = wanted(1 + limits.ahead)
     commit(`${1 + limits.ahead}.5`)
@@ -435,7 +438,7 @@ describe('Min-Data-Version', () => {
     vi.advanceTimersByTime(limits.waitMilliseconds)
     const refused = await late
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
-    expect(refused?.body).toContain('ask for old versions at once')
+    expect(refused?.detail).toContain('ask for old versions at once')
     answers[2]?.()
     expect([await ofOther, lookups]).toEqual([null, [7, 9, 11]])
   })

@@ -1,6 +1,5 @@
 import type { LiveLimits } from '../../../limits/live.ts'
-import { problem, retryLater } from '../../../rest/problem.ts'
-import type { TextResponse } from '../../../rest/text-response.ts'
+import { Problem, retryLater } from '../../../rest/problem.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
 import { Budget, clientOf } from '../../../fairness/budget.ts'
 import type { FanOut } from './fan-out.ts'
@@ -62,7 +61,7 @@ export class LiveConnections {
   }
 
   /** Reserves a slot for a sender, or returns the problem of the limit that refuses it. */
-  admit(sender: string): StreamSlot | TextResponse {
+  admit(sender: string): StreamSlot | Problem {
     const refusal = this.#refusal(sender)
     if (refusal !== null) {
       this.#options.observer.onStreamRefused()
@@ -114,15 +113,14 @@ export class LiveConnections {
     for (const connection of this.#open) this.#end(connection, 'stop')
   }
 
-  #refusal(sender: string): TextResponse | null {
+  #refusal(sender: string): Problem | null {
     const { limits, maxStreams } = this.#options
     const isNetwork = clientOf(sender) !== sender
     const isFull = this.#slots >= maxStreams || (isNetwork && !this.#slotsOfClients.hasRoom(sender, 1))
     if (isFull) return retryLater('OVERLOADED', 'Too many streams are open. Try again later.')
     if ((this.#slotsOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
     const detail = `More than ${limits.connectionsOfSender} streams are open of this key or address: close one of them.`
-    const refused = problem('TOO_MANY_STREAMS', detail)
-    return { ...refused, headers: { ...refused.headers, 'retry-after': String(limits.retrySeconds) } }
+    return new Problem('TOO_MANY_STREAMS', detail, { headers: { 'retry-after': String(limits.retrySeconds) } })
   }
 
   #release(sender: string): void {

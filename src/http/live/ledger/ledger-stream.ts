@@ -1,7 +1,6 @@
 import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
-import { retryLater } from '../../../rest/problem.ts'
-import type { TextResponse } from '../../../rest/text-response.ts'
+import { type Problem, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
@@ -35,7 +34,7 @@ export type CreateLedgerStream = (
   exchange: Exchange,
   request: LedgerRequest,
   opening: Opening,
-) => Promise<HandlerResponse | TextResponse>
+) => Promise<HandlerResponse | Problem>
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function createLedgerStreams(options: LedgerStreamOptions): CreateLedgerStream {

@@ -2,8 +2,7 @@ import { GraphQLError } from 'graphql'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { preparationCosts } from '../../../limits.ts'
 import { maxStreamVaults } from '../../../limits/live.ts'
-import { problem } from '../../../rest/problem.ts'
-import type { TextResponse } from '../../../rest/text-response.ts'
+import { Problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, formatGraphqlResult } from '../../graphql/result-response.ts'
 import { graphqlMediaType } from '../../middleware/content-negotiation.ts'
@@ -12,7 +11,7 @@ import type { FindDocument } from '../../graphql/persisted-operations.ts'
 import type { Exchange, HandlerResponse, Middleware } from '../../middleware.ts'
 import { acceptsEvents } from '../../middleware/content-negotiation.ts'
 import type { ProducedExchange, Respond } from '../../produce.ts'
-import { overloaded, refuse } from '../../refuse.ts'
+import { refuse } from '../../refuse.ts'
 import type { Evaluate } from '../responses/evaluation/evaluate.ts'
 import { noRoom, openAt, type Opening } from '../responses/opening.ts'
 import { createStateStream, type StateStreamParts } from '../responses/state-stream.ts'
@@ -52,12 +51,12 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     sent: SentOperation,
     opening: Opening,
     pass: () => HandlerResponse | Promise<HandlerResponse>,
-  ): Promise<HandlerResponse | TextResponse> {
+  ): Promise<HandlerResponse | Problem> {
     const checked = await operations.checkSubscription(sent.query, sent, exchange)
     if (checked === null) return pass()
     if ('status' in checked) return new EncodedResponse(checked)
     if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > limits.characters) {
-      return problem('BODY_TOO_LARGE', `A subscription has at most ${limits.characters} characters.`)
+      return new Problem('BODY_TOO_LARGE', `A subscription has at most ${limits.characters} characters.`)
     }
     sent.keep()
     const release = operations.documents.keep(exchange.sender, checked.prepared)
@@ -80,7 +79,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     sent: SentOperation,
     checked: CheckedSubscription,
     { slot, isWanted }: Opening,
-  ): Promise<HandlerResponse | TextResponse> {
+  ): Promise<HandlerResponse | Problem> {
     const key = keyOf(sent, checked)
     const respond: Respond<ProducedExchange> = (_, requestContext) =>
       operations.run(sent.query, { ...sent, event: { value: undefined } }, requestContext)
@@ -103,7 +102,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   }
 
   /** Parses a request; a long body is parsed under admission control, with a cost in proportion to its size. */
-  function parsed(exchange: Exchange): Promise<SentOperation | null | 'overloaded'> {
+  function parsed(exchange: Exchange): Promise<SentOperation | null | Problem> {
     const cost = exchange.body.length * preparationCosts.bodyByte
     return prepareStream(options.admission, exchange, cost, () => sentOperation(exchange, options.findDocument))
   }
@@ -113,7 +112,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const accept = request.header('accept')
     if (accept === null || !acceptsEvents(accept)) return next(exchange)
     const sent = await parsed(exchange)
-    if (sent === 'overloaded') return refuse(request, overloaded())
+    if (sent instanceof Problem) return refuse(request, sent)
     const pass = (): HandlerResponse | Promise<HandlerResponse> =>
       acceptedMediaType(accept) === null ? answerAsEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()

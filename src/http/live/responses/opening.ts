@@ -1,5 +1,4 @@
-import { retryLater } from '../../../rest/problem.ts'
-import type { TextResponse } from '../../../rest/text-response.ts'
+import { Problem, retryLater } from '../../../rest/problem.ts'
 import type { Exchange, HandlerResponse } from '../../middleware.ts'
 import { overloaded, refuse } from '../../refuse.ts'
 import type { StreamSlot } from '../delivery/live-connections.ts'
@@ -19,14 +18,14 @@ export interface Opening {
  */
 export async function openAt(
   exchange: Pick<Exchange, 'request' | 'onDisconnect'>,
-  slot: StreamSlot | TextResponse,
-  createStream: (opening: Opening) => Promise<HandlerResponse | TextResponse>,
+  slot: StreamSlot | Problem,
+  createStream: (opening: Opening) => Promise<HandlerResponse | Problem>,
 ): Promise<HandlerResponse> {
   const { request, onDisconnect } = exchange
-  if ('status' in slot) return refuse(request, slot)
+  if (slot instanceof Problem) return refuse(request, slot)
   let isWanted = true
   const opened = createStream({ slot, isWanted: () => isWanted }).then(
-    (response) => ('body' in response ? refuse(request, response) : response),
+    (response) => (response instanceof Problem ? refuse(request, response) : response),
     (error: unknown) => {
       if (error instanceof EvaluationRefused) return refuse(request, overloaded())
       throw error
@@ -51,6 +50,6 @@ export async function openAt(
 }
 
 /** Returns the problem of a stream whose responses exceed the limit on their number or their memory. */
-export function noRoom(): TextResponse {
+export function noRoom(): Problem {
   return retryLater('OVERLOADED', 'Streams follow too many responses, or these take too much memory. Try again later.')
 }

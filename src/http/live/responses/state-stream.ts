@@ -1,5 +1,5 @@
 import type { LiveLimits } from '../../../limits/live.ts'
-import type { TextResponse } from '../../../rest/text-response.ts'
+import type { Problem } from '../../../rest/problem.ts'
 import type { Exchange } from '../../middleware.ts'
 import type { LiveConnections, StreamSlot } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
@@ -37,7 +37,7 @@ export function createStateStream(
   { limits, connections, responses, resumptions }: StateStreamParts,
   exchange: Exchange,
   { slot, resumption, queries, staleFrame, resetFrame }: StateStream,
-): StreamedResponse | TextResponse {
+): StreamedResponse | Problem {
   const { sender } = exchange
   const hasMemory = queries.every(({ name }) => responses.canStore(sender, name))
   const giveBack = hasMemory ? responses.reserve(sender, queries.length) : null
