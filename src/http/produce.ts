@@ -9,7 +9,7 @@ import { Problem } from '../rest/problem.ts'
 import type { TextResponse } from '../rest/text-response.ts'
 import type { EdgePolicy } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
-import type { OnDisconnect } from './cache/productions.ts'
+import type { OnAllLeft } from './cache/productions.ts'
 import type { DataVersions } from './cache/data-versions.ts'
 import type { Exchange } from './middleware.ts'
 import { deadlineExceeded, overloaded, formatProblem, outdated, refuse } from './refuse.ts'
@@ -26,13 +26,10 @@ export type Respond<Requested = Exchange> = (
   requestContext: RequestContext,
 ) => TextResponse | Promise<TextResponse>
 
-/**
- * Runs `respond` within the limits that apply to all responses, and encodes its text.
- * @param onAllLeft registers a callback for when the last client that shares this production has left
- */
+/** Runs `respond` within the limits that apply to all responses, and encodes its text. */
 export type Produce = <Requested extends ProducedExchange>(
   exchange: Requested,
-  onAllLeft: OnDisconnect,
+  onAllLeft: OnAllLeft,
   respond: Respond<Requested>,
 ) => Promise<EncodedResponse>
 

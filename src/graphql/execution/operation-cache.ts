@@ -112,21 +112,20 @@ export class OperationCache {
     if (document instanceof GraphQLError) return new PreparedDocument(text, null, [document])
     const errors = validated(this.#schema, document, limits)
     if (errors.length > 0) return new PreparedDocument(text, document, errors)
-    const operations: PreparedOperation[] = []
-    const prepared = new PreparedDocument(text, document, [], operations)
     const costOf = costCalculator(this.#schema, document)
     const nullableVariablesOf = nullableVariables(this.#schema, document)
     const given = { schema: this.#schema, limits }
-    for (const node of document.definitions) {
-      if (node.kind !== Kind.OPERATION_DEFINITION) continue
-      const onCompiled = (): void => {
-        this.#weigh(prepared)
-        prepared.onGrown?.()
-      }
+    const onCompiled = (): void => {
+      this.#weigh(prepared)
+      prepared.onGrown?.()
+    }
+    const definitions = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION)
+    const operations = definitions.map((node) => {
       const { size, cost } = costOf(node)
       const checked = { cost, sizeError: checkSize(size, limits), nullableVariables: nullableVariablesOf(node) }
-      operations.push(new PreparedOperation(given, document, node, checked, onCompiled))
-    }
+      return new PreparedOperation(given, document, node, checked, onCompiled)
+    })
+    const prepared = new PreparedDocument(text, document, [], operations)
     return prepared
   }
 

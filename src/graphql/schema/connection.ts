@@ -13,8 +13,8 @@ export interface Page<Node> {
   cursorOf(node: Node): string
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
-  /** The last item examined, if the search ended there before the page was full; a backward page starts with it. */
-  readonly lastExamined?: { readonly node: Node; readonly isBackward: boolean } | undefined
+  /** The nodes whose cursors begin and end the page: its own, or the last item examined, if the search ended before it was full. */
+  readonly ends: { readonly start: Node | undefined; readonly end: Node | undefined }
   /** Returns the number of items on all pages; called only if it is requested. */
   readonly totalCount: () => Promise<number>
 }
@@ -43,14 +43,15 @@ export function pageOf<Node>({
   ...page
 }: PageRows<Node>): Page<Node> {
   // A row beyond a full page was examined too, and belongs to the next page.
-  const end = rows.length > length ? undefined : lastExamined
-  const [isFurther, hasSkipped] = [rows.length > length || end !== undefined, cursor != null]
-  const nodes = rows.slice(0, length)
+  const examined = rows.length > length ? undefined : lastExamined
+  const [isFurther, hasSkipped] = [rows.length > length || examined !== undefined, cursor != null]
+  const found = rows.slice(0, length)
+  const last = examined ?? found.at(-1)
   return {
-    nodes: isBackward ? nodes.reverse() : nodes,
+    nodes: isBackward ? found.toReversed() : found,
     hasNextPage: isBackward ? hasSkipped : isFurther,
     hasPreviousPage: isBackward ? isFurther : hasSkipped,
-    lastExamined: end && { node: end, isBackward },
+    ends: isBackward ? { start: last, end: found[0] } : { start: found[0], end: last },
     ...page,
   }
 }
@@ -81,13 +82,6 @@ export function decodeCursor<Parts extends unknown[]>(
   throw new InvalidArgument(argument, 'is not a cursor of this list')
 }
 
-/** Returns the cursor of the start or the end of a page; null if the page is empty and the search was complete. */
-function cursorAt<Node>({ lastExamined, ...page }: Page<Node>, end: 'start' | 'end'): string | null {
-  const examined = lastExamined?.isBackward === (end === 'start') ? lastExamined : undefined
-  const node = examined !== undefined ? examined.node : page.nodes.at(end === 'start' ? 0 : -1)
-  return node === undefined ? null : page.cursorOf(node)
-}
-
 const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
   description: 'Where a page begins and ends, and whether there is more.',
   fields: (t) => ({
@@ -101,13 +95,13 @@ const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
       nullable: true,
       description:
         'Cursor of the first edge; null on an empty page. If the search for matching vaults ended before a backward page was full, the cursor of its end, also on an empty page.',
-      resolve: (page) => cursorAt(page, 'start'),
+      resolve: (page) => (page.ends.start === undefined ? null : page.cursorOf(page.ends.start)),
     }),
     endCursor: t.string({
       nullable: true,
       description:
         'Cursor of the last edge: give it as `after` for the next page; null on an empty page. If the search for matching vaults ended before a forward page was full, the cursor of its end, also on an empty page.',
-      resolve: (page) => cursorAt(page, 'end'),
+      resolve: (page) => (page.ends.end === undefined ? null : page.cursorOf(page.ends.end)),
     }),
   }),
 })

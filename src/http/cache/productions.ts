@@ -4,8 +4,10 @@ import type { EncodedResponse } from './encoded-response.ts'
 /** Registers a callback that runs when the client disconnects before its response. */
 export type OnDisconnect = (cancel: () => void) => void
 
-/** Starts a production; `onAllLeft` registers a callback that runs when the last client of the production has left. */
-export type StartProduction = (onAllLeft: OnDisconnect) => Promise<EncodedResponse>
+/** Registers a callback that runs when the last client that shares a production has disconnected. */
+export type OnAllLeft = (cancel: () => void) => void
+
+export type StartProduction = (onAllLeft: OnAllLeft) => Promise<EncodedResponse>
 
 /**
  * Returns the response of a sender's production, and stores it if it may be cached; called in the iteration of the event loop
