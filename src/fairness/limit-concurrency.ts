@@ -1,11 +1,11 @@
-import type { Cancellation } from '../database/cancellation.ts'
+import { type Cancellation, throwIfCancelled } from '../database/cancellation.ts'
 import { ReadCancelled } from '../database/errors.ts'
 import { clientOf } from './budget.ts'
 import { FairQueue } from './fair-queue.ts'
 
 /**
  * Runs work of a sender when the limits permit it; the rest waits, and senders take turns.
- * @throws {ReadCancelled} if the signal is aborted while the work waits; it never runs then
+ * @throws {ReadCancelled} as soon as the signal is aborted while the work waits; it never runs then
  */
 export type LimitConcurrency = <Result>(
   sender: string,
@@ -73,6 +73,8 @@ export function limitConcurrency(max: number): LimitConcurrency {
     const client = clientOf(sender)
     await turn(client, sender, signal)
     try {
+      // Since the turn began.
+      throwIfCancelled(signal)
       return await work()
     } finally {
       count(client, -1)

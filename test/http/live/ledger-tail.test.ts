@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
-import { DatabaseUnavailable } from '../../../src/database/errors.ts'
+import { Canceller } from '../../../src/database/cancellation.ts'
+import { DatabaseUnavailable, ReadCancelled } from '../../../src/database/errors.ts'
 import { expect, test, vi } from 'vitest'
 import {
   type CommitPage,
@@ -15,7 +16,7 @@ import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 import { endOf } from '../../../src/http/live/ledger/next-commits.ts'
-import { LedgerSubscriber } from '../../../src/http/live/ledger/ledger-subscriber.ts'
+import { LedgerSubscriber, type StartPosition } from '../../../src/http/live/ledger/ledger-subscriber.ts'
 import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
 import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { RowNotReady } from '../../../src/http/live/ledger/row-failures.ts'
@@ -134,6 +135,7 @@ test('an unexpected failure to read the end of the log is reported, once until i
 
 test('old rows are read for a limited number of streams at once, and not for those that have closed before their turn', async () => {
   const { tail, log, commit } = tailOf({ ledgerReads: 2 }, { seq: 5 })
+  const closing = new Canceller()
   commit()
   const { opened, open } = gate()
   log.after.mockImplementation(async () => {
@@ -141,18 +143,50 @@ test('old rows are read for a limited number of streams at once, and not for tho
     return { kind: 'none' } as const
   })
   log.after.mockClear()
-  let isClosed = false
   const taken = vi.fn(() => Promise.resolve())
   const senders = Array.from({ length: 5 }, (_, at) => `sender ${at}`)
-  const reads = senders.map((sender) => tail.readPage(sender, behind(1), null, () => !isClosed, taken))
+  const reads = senders.map((sender) => tail.readPage(sender, behind(1), null, closing, taken))
   await setImmediate()
   expect(log.after).toHaveBeenCalledTimes(2)
-  isClosed = true
+  closing.abort()
+  // They do not wait for the reads that run.
+  for (const read of reads.slice(2)) await expect(read).rejects.toThrow(ReadCancelled)
   open()
-  await Promise.all(reads)
+  await Promise.all(reads.slice(0, 2))
   expect(log.after).toHaveBeenCalledTimes(2)
-  expect(taken).toHaveBeenCalledTimes(5)
+  expect(taken).toHaveBeenCalledTimes(2)
 })
+
+test.each(['end', 'after'] as const)(
+  'streams that close wait for no read of the log (%s), and cause none',
+  async (method) => {
+    const { tail, log, commit, versions, report } = tailOf({ ledgerWindow: 1 }, { seq: 5 })
+    commit()
+    follow(tail, versions, 'reader', behind(5), row)
+    await isReadTo(tail, 5)
+    const { opened, open } = gate()
+    log[method].mockClear()
+    const readCount = (): number =>
+      (method === 'end' ? log.end.mock.calls : log.after.mock.calls.filter(([{ seq }]) => seq === 1)).length
+    if (method === 'end') log.end.mockImplementation(() => opened.then(() => behind(5)))
+    else log.after.mockImplementation(({ seq }) => opened.then(() => pageAfter(seq, 5)))
+    const start = method === 'end' ? 'malformed' : behind(1)
+    for (let times = 0; times < 100; times++) {
+      const { close } = follow(tail, versions, 'one', start, row)
+      await setImmediate()
+      close()
+    }
+    const running = readCount()
+    expect(running).toBeLessThan(10)
+    const late = follow(tail, versions, 'one', start, row)
+    await setImmediate()
+    open()
+    await vi.waitFor(() => expect(late.written).not.toEqual([]))
+    // That of the last stream is the only one since.
+    expect(readCount()).toBe(running + 1)
+    expect(report).toHaveBeenCalledTimes(0)
+  },
+)
 
 test('a page of the log has a limited number of commits and rows, unless one commit has more', async () => {
   const database = await emptyDatabase()
@@ -199,17 +233,18 @@ function follow(
   tail: LedgerTail,
   versions: DataVersions,
   sender: string,
-  position: LedgerPosition,
+  position: StartPosition,
   frame: Frame,
   limits: LiveLimits = liveLimits,
 ) {
   const written: string[] = []
   const drained: (() => void)[] = []
+  let close = nothing
   const sink = {
     unsentBytes: 0,
     end: nothing,
     destroy: nothing,
-    onClose: nothing,
+    onClose: (callback: () => void) => (close = callback),
     write: (bytes: Buffer) => void written.push(bytes.toString('latin1', 0, 10)),
     onDrain: (callback: () => void) => void drained.push(callback),
   }
@@ -233,7 +268,7 @@ function follow(
     sink.unsentBytes = 0
     for (const callback of drained.splice(0)) callback()
   }
-  return { written, pause: () => void (sink.unsentBytes = Infinity), read }
+  return { written, pause: () => void (sink.unsentBytes = Infinity), read, close: () => close() }
 }
 
 test.each([

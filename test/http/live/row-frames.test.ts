@@ -51,6 +51,19 @@ test('a frame is produced again after a failure', async () => {
   expect(made).toHaveLength(1)
 })
 
+test('a stream does not join the production of a frame that all its streams have left', async () => {
+  const frames = framesOf(10_000)
+  const { format, made } = formatOf('one', 100)
+  const one = row('1.1.1')
+  const leaving = new Canceller()
+  const left = frames.of(one, { ...format, frame: () => new Promise<never>(() => undefined) }, leaving)
+  leaving.abort()
+  // At once: the production is still about to end.
+  expect(await frames.of(one, format, open)).toHaveLength(100)
+  await expect(left).rejects.toThrow(ReadCancelled)
+  expect(made).toEqual(['1.1.1'])
+})
+
 test('frames of any number of formats take no more than their limit while their rows are in memory', async () => {
   const frames = framesOf(1_000_000)
   const rows = Array.from({ length: 100 }, (_, at) => row(`1.1.${at + 1}`))

@@ -97,13 +97,13 @@ export class LedgerSubscriber implements TailSubscriber, Drainable {
         while (await this.#step());
       }
     } catch (error) {
-      this.#options.connection.sendStale(this.#options.format.staleFrame)
       if (!this.#isClosed) this.#retryAfter(error)
     }
     this.#isRunning = false
   }
 
   #retryAfter(error: unknown): void {
+    this.#options.connection.sendStale(this.#options.format.staleFrame)
     this.#isResting = error instanceof RowsUnreadable
     const { rowFailures } = this.#options.tail
     const milliseconds = error instanceof RowsUnreadable ? rowFailures.failed(this, error) : retryMilliseconds
@@ -152,8 +152,7 @@ export class LedgerSubscriber implements TailSubscriber, Drainable {
     if (this.#awaited.isLost(position)) return this.#take(position, { kind: 'lost' })
     if (this.#awaited.isAhead(position)) return this.#take(position, { kind: 'ahead' })
     const vaults = filter.vaults && [...filter.vaults]
-    const isOpen = (): boolean => !this.#isClosed
-    return tail.readPage(sender, position, vaults, isOpen, (page, timeUp) => this.#take(position, page, timeUp))
+    return tail.readPage(sender, position, vaults, this.#closing, (page, timeUp) => this.#take(position, page, timeUp))
   }
 
   /** Waits for a server that lags behind the position of the stream. */
@@ -188,7 +187,7 @@ export class LedgerSubscriber implements TailSubscriber, Drainable {
     const { tail, sender, connection, format } = this.#options
     this.#awaited.end()
     tail.rowFailures.reset(this)
-    const position = await tail.readEnd(sender)
+    const position = await tail.readEnd(sender, this.#closing)
     if (this.#isClosed) return false
     const { frame, isEnd } = format.reset(formatLedgerPosition(position))
     this.#position = position

@@ -29,7 +29,6 @@ export interface TailSubscriber {
 
 /** Delay before the next read after a failed one, in milliseconds. */
 const retryMilliseconds = 500
-
 // Allocated once: all streams ask after each commit.
 const [none, lost, notInMemory] = [{ kind: 'none' }, { kind: 'lost' }, { kind: 'notInMemory' }] as const
 
@@ -88,9 +87,12 @@ export class LedgerTail {
     }
   }
 
-  /** Reads the position after all rows from the database, for a stream that begins now: for a few streams at once. */
-  async readEnd(sender: string): Promise<LedgerPosition> {
-    return this.#failuresOfEnds.of(this.#limitEnds(sender, () => this.#readLogEnd()))
+  /**
+   * Reads the position after all rows from the database, for a stream that begins now: for a few streams at once.
+   * @param closing of the stream, which no longer waits for its turn then
+   */
+  async readEnd(sender: string, closing?: Cancellation): Promise<LedgerPosition> {
+    return this.#limitEnds(sender, () => this.#failuresOfEnds.of(this.#readLogEnd()), closing)
   }
 
   /** Reads new commits, and then lets all streams read on. */
@@ -124,7 +126,7 @@ export class LedgerTail {
    * Reads a page of the commits after a position from the database, and passes it on: for a few streams at once, whose
    * senders take turns.
    * @param vaults that the stream is about; null for all
-   * @param isOpen returns whether the stream is still open: else nothing is read
+   * @param closing of the stream, which no longer waits for its turn then
    * @param take produces the rows and writes them. When `timeUp` is aborted it must not keep the page any more
    * @throws {RowsUnreadable} where they cannot be read although the database answers
    */
@@ -132,14 +134,14 @@ export class LedgerTail {
     sender: string,
     position: LedgerPosition,
     vaults: readonly string[] | null,
-    isOpen: () => boolean,
+    closing: Cancellation,
     take: (page: CommitPage | NoCommits, timeUp: Cancellation) => Promise<Result>,
   ): Promise<Result> {
-    const { production } = await this.#limitPages(sender, async () => {
-      const page = isOpen() ? await wrapReadError(position, this.#readLogPage(position, vaults)) : none
+    const produce = async (): Promise<{ readonly production: Promise<Result> }> => {
+      const page = await wrapReadError(position, this.#readLogPage(position, vaults))
       return limitProductionTime(this.#limits.ledgerProductionMilliseconds, (timeUp) => take(page, timeUp))
-    })
-    return production
+    }
+    return (await this.#limitPages(sender, produce, closing)).production
   }
 
   async #readNewCommits(): Promise<void> {

@@ -57,14 +57,20 @@ export class RowFrames {
     const key = `${this.#numberOf(row)} ${format.name}`
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
-    const newest = this.#productions.get(key)
+    const newest = this.#inProduction(key)
     const isOwn = newest?.sender === format.sender
     if (newest === undefined || isOwn) return awaitFrame(newest ?? this.#start(key, row, format), closing)
     return otherOrOwn(awaitFrame(newest, closing), () => {
       throwIfCancelled(closing)
-      const later = this.#productions.get(key)
+      const later = this.#inProduction(key)
       return awaitFrame(later?.sender === format.sender ? later : this.#start(key, row, format), closing)
     })
+  }
+
+  /** Returns the production of a frame that streams may join: one that all its streams have left is cancelled, and about to end. */
+  #inProduction(key: string): FrameProduction | undefined {
+    const production = this.#productions.get(key)
+    return production?.signal.aborted === true ? undefined : production
   }
 
   #start(key: string, row: StreamedRow, { sender, frame }: RowFormat): FrameProduction {
