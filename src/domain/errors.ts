@@ -17,6 +17,11 @@ export abstract class DomainError extends Error {
   }
 }
 
+/** Returns a value as it was given, in JSON and shortened; JSON has no numbers such as Infinity, which 1e400 is read as. */
+function shown(value: unknown): string {
+  return (typeof value === 'number' ? String(value) : JSON.stringify(value)).slice(0, 80)
+}
+
 /** A text that is not an EVM address. */
 export class InvalidAddress extends DomainError {
   constructor(
@@ -30,7 +35,7 @@ export class InvalidAddress extends DomainError {
 /** A value that is not a time in Unix seconds. */
 export class InvalidTime extends DomainError {
   constructor(value: unknown, latest: number) {
-    super('time', `${JSON.stringify(value)} is not a time in Unix seconds, a whole number from 0 to ${latest}`)
+    super('time', `${shown(value)} is not a time in Unix seconds, a whole number from 0 to ${latest}`)
   }
 }
 
@@ -50,10 +55,7 @@ export class HistoryNotKept extends Error {
 /** A value that is not an amount in USD. */
 export class InvalidAmount extends DomainError {
   constructor(value: unknown) {
-    super(
-      'amount',
-      `${JSON.stringify(value).slice(0, 80)} is not an amount in USD, with up to 6 decimals and 32 digits before them`,
-    )
+    super('amount', `${shown(value)} is not an amount in USD, with up to 6 decimals and 32 digits before them`)
   }
 }
 

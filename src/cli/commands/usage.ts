@@ -55,6 +55,8 @@ const optionsOf: Readonly<Record<Exclude<Command['name'], 'help'>, readonly stri
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parse(args)
   if (values.help === true) return { name: 'help' }
+  if ([...positionals, ...Object.values(values).flat()].includes(''))
+    throw new BadUsage('An argument is empty, as that of a variable that is not set.')
   const { feed = null, chain = null, follow = false, 'skip-bad': skipBad = false } = values
   const [command, file, ...more] = positionals
   const [checked] = more

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, realpath } from 'node:fs/promises'
+import { access, constants, mkdir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 
 /** The data directory of the embedded database cannot be used. */
@@ -27,13 +27,31 @@ const usable = constants.R_OK | constants.W_OK | constants.X_OK
  */
 export async function usableDataDirectory(dataDir: string): Promise<string> {
   try {
-    await mkdir(dataDir, { recursive: true })
+    await makeFolder(path.resolve(dataDir))
     await access(dataDir, usable)
     await access(path.join(dataDir, clusterFolderName), usable).catch(unlessMissing)
     return await realpath(dataDir)
   } catch (error) {
     throw new DataDirUnusable(path.resolve(dataDir), (error as Error).message)
   }
+}
+
+/** Makes a folder and the missing ones above it. Node 20's recursive `mkdir` never ends where a folder exists in which none can be made. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    if (await isFolder(folder)) return
+    const parent = path.dirname(folder)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || (await isFolder(parent))) throw error
+    await makeFolder(parent)
+    await makeFolder(folder)
+  }
+}
+
+async function isFolder(name: string): Promise<boolean> {
+  const found = await stat(name).catch(() => null)
+  return found?.isDirectory() === true
 }
 
 function unlessMissing(error: NodeJS.ErrnoException): void {

@@ -160,7 +160,12 @@ export function noMutation(): GraphQLError {
   return new GraphQLError('There are no mutations: nothing can be changed here.')
 }
 
-/** Returns the error of a subscription that is not requested as a stream, or that selects no field. */
+/** Returns the error of a subscription that is not requested as a stream. */
 export function noStream(): GraphQLError {
-  return new GraphQLError('A subscription selects a field, and is a stream: send Accept: text/event-stream.')
+  return new GraphQLError('A subscription is a stream: send Accept: text/event-stream.')
+}
+
+/** Returns the error of a subscription that @skip or @include leave no field. */
+export function noSubscribedField(): GraphQLError {
+  return new GraphQLError('The subscription selects no field: @skip or @include leave none.')
 }

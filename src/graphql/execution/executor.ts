@@ -7,7 +7,7 @@ import type { CompiledOperation } from './compiler/compiled-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { ExecutionObserver, RequestContext } from './context.ts'
-import { noMutation, noStream, publicErrors } from './errors.ts'
+import { noMutation, noStream, noSubscribedField, publicErrors } from './errors.ts'
 import { FallbackQueue } from './admission/fallback-queue.ts'
 import type { ExecutedDocument, FixedDocument, FixedDocumentExecutor } from './fixed-document.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
@@ -146,12 +146,15 @@ class OperationExecutor implements Executor {
     params: OperationParams,
     requestContext: RequestContext,
   ): Promise<SubscriptionCheck> {
-    // The operation of a subscription runs for each event.
-    const maxCost = Math.min(this.#limits.cost, subscriptionLimits.cost)
-    const checked = await this.#checks.check(prepared, params, requestContext, maxCost)
+    const checked = await this.#checks.check(prepared, params, requestContext, this.#maxCostOfEvent)
     if (checked.errors !== undefined) return checked
     const field = checked.operation.subscribedField(checked.coerced)
-    return field === null ? { errors: [noStream()] } : { field, variables: checked.coerced }
+    return field === null ? { errors: [noSubscribedField()] } : { field, variables: checked.coerced }
+  }
+
+  /** Maximum cost of a subscription, whose operation runs for each event. */
+  get #maxCostOfEvent(): number {
+    return Math.min(this.#limits.cost, subscriptionLimits.cost)
   }
 
   /** @throws if the document is invalid, or cannot be compiled */
@@ -182,7 +185,8 @@ class OperationExecutor implements Executor {
         operation.execute({ coerced, cost, fixed }, params, context, requestContext, this.#fallbacks),
       )
     const result = await this.#admission.run(work, { cost: units, hasLongReads, sender, signal })
-    result.extensions = { cost: { figure: units, most: this.#limits.cost } }
+    const most = params.event === undefined ? this.#limits.cost : this.#maxCostOfEvent
+    result.extensions = { cost: { figure: units, most } }
     return result
   }
 }

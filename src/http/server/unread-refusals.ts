@@ -8,6 +8,8 @@ import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-m
 const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]>>> = {
   HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'Request line and headers have more bytes than are read.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['BODY_TOO_LARGE', 'The extensions of a chunk have more bytes than are read.'],
+  HPE_INVALID_CHUNK_SIZE: ['BAD_REQUEST', 'The size of a chunk is not a hexadecimal number.'],
+  HPE_INVALID_EOF_STATE: ['BAD_REQUEST', 'The connection ended before the request came whole.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request did not come whole in time.'],
 }
 

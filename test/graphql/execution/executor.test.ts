@@ -5,6 +5,7 @@ import { createExecutor } from '../../../src/graphql/execution/executor.ts'
 import { FallbackQueue } from '../../../src/graphql/execution/admission/fallback-queue.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { admissionLimits, defaultQueryLimits, operationCacheLimits, preparationCosts } from '../../../src/limits.ts'
+import { subscriptionLimits } from '../../../src/limits/live.ts'
 import { tooManyFields, withTooManyFields } from '../../support/not-compilable.ts'
 
 type Kind = Exclude<keyof AdmissionControl, 'pause'>
@@ -53,6 +54,18 @@ test('an operation is admitted by its cost, for its sender', async () => {
     })
   })
   expect(new Set(operations.map(({ cost }) => cost)).size).toBe(200)
+})
+
+test('results have the limit that applies to their cost: another one for events', async () => {
+  const { executor } = recording()
+  const query = await executor.prepare('{ __typename }', requestContext)
+  const subscription = await executor.prepare('subscription { ledger { __typename } }', requestContext)
+  const results = [
+    await executor.run(query, {}, requestContext),
+    await executor.run(subscription, { event: { value: {} } }, requestContext),
+  ]
+  const limits = results.map(({ extensions }) => (extensions as { cost: { most: number } }).cost.most)
+  expect(limits).toEqual([defaultQueryLimits.cost, subscriptionLimits.cost])
 })
 
 test('the cost of an operation with variables is computed once in each run', async () => {

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { defaultQueryLimits } from '../../../src/limits.ts'
+import { subscriptionLimits } from '../../../src/limits/live.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
 
@@ -95,7 +97,11 @@ describe('a subscription to a vault', () => {
         { vault },
         how,
       )
-      const query = async () => (await gateway.post(`{ vault(address: "${vault}") ${selection} }`)).text()
+      // But for the limit of its cost.
+      const query = async () => {
+        const text = await (await gateway.post(`{ vault(address: "${vault}") ${selection} }`)).text()
+        return text.replace(`"most":${defaultQueryLimits.cost}`, `"most":${subscriptionLimits.cost}`)
+      }
       const [first] = await client.until('next', 1)
       expect(first?.data).toBe(await query())
       await apply(database, [mark(vault, ++now, String(now))])

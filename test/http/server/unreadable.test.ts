@@ -193,6 +193,19 @@ test.each(['http:///strategies', 'x:/strategies', 'x'])('%s leads nowhere', asyn
   expect(await answerTo(`GET ${target} HTTP/1.1`, 'Host: x')).toMatch(/^HTTP\/1\.1 40[04] /)
 })
 
+test.each([
+  ['ends before its body', 'Content-Length: 10\r\n\r\n{', /^HTTP\/1\.1 400 .*ended before the request came whole/s],
+  [
+    'has a wrong size of a chunk',
+    'Transfer-Encoding: chunked\r\n\r\nxyz\r\n',
+    /^HTTP\/1\.1 400 .*The size of a chunk/s,
+  ],
+])('a request that %s is told so', async (_, rest, refusal) => {
+  const connection = await rawConnection(server.port)
+  connection.socket.end(`POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}`)
+  expect(await connection.closed).toMatch(refusal)
+})
+
 test('an unknown expectation is ignored', async () => {
   expect(await answerTo('GET /strategies HTTP/1.1', 'Host: x', 'Expect: the best')).toMatch(/^HTTP\/1\.1 200 .*\[\]$/s)
 })
