@@ -13,7 +13,8 @@ test('a subscription is evaluated for its HTTP status only after the wait for th
   const options = {
     limits: liveLimits,
     operations: {
-      checkSubscription: () => Promise.resolve({ name: 'meta', args: {}, variables: {}, prepared: {} }),
+      prepareSubscription: () => Promise.resolve({ prepared: {} }),
+      checkSubscription: () => Promise.resolve({ name: 'meta', args: {}, variables: {} }),
       documents: { keep: () => () => undefined },
     },
     findDocument: createFindDocument(1_000),

@@ -24,7 +24,7 @@ test('the preparation of a subscription is cancelled when its client leaves', as
   const executor = createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently: unused })
   let leave = (): void => undefined
   const exchange = { sender: 'one', onDisconnect: (given: () => void) => (leave = given), trace: { report: unused } }
-  void createLiveOperations(executor, liveLimits, { sender: 'live', report: unused }).checkSubscription(
+  void createLiveOperations(executor, liveLimits, { sender: 'live', report: unused }).prepareSubscription(
     'subscription { ledger { type } }',
     {},
     exchange as unknown as Exchange,

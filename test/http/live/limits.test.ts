@@ -65,6 +65,22 @@ describe('streams', () => {
     expect(await metricValue('streams_refused_total')).toBe(1)
   })
 
+  test.each([
+    ['a comment', '{ __typename } # no subscription'],
+    ['a string', '{ strategies { vaults(where: { venue: ["a subscription"] }) { totalCount } } }'],
+    ['an alias', '{ subscription: __typename }'],
+    ['an operation that is not selected', 'query Q { __typename } subscription S { meta { version } }'],
+  ])('take no place for a query with the word subscription in %s', async (_, query) => {
+    await begin({ connectionsOfSender: 1 })
+    await follow()
+    const path = `/graphql?operationName=${query.startsWith('query') ? 'Q' : ''}&query=${encodeURIComponent(query)}`
+    const client = await openStream(gateway.server.origin, path, { headers: { accept: 'text/event-stream' } })
+    await client.ended
+    expect(client.status).toBe(200)
+    expect(JSON.parse(client.events[0]?.data ?? '')).not.toHaveProperty('errors')
+    expect(await metricValue('streams_refused_total')).toBe(0)
+  })
+
   test('are limited by API key, and need one', async () => {
     const keys = ['the-first-key-of-all', 'the-second-key-of-all']
     await begin({ connectionsOfSender: 1 }, { apiKeys: keys })

@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
+import type { PreparedDocument } from '../../../graphql/execution/operation-cache.ts'
 import { preparationCosts } from '../../../limits.ts'
 import { maxStreamVaults } from '../../../limits/live.ts'
 import { Problem } from '../../../rest/problem.ts'
@@ -45,21 +46,19 @@ interface LedgerArguments {
 export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   const { limits, operations, createLedgerStream, connections, responses, evaluate, resumptions } = options
 
-  /** @param pass answers an operation that is not a subscription */
   async function createStream(
     exchange: Exchange,
     sent: SentOperation,
+    prepared: PreparedDocument,
     opening: Opening,
-    pass: () => HandlerResponse | Promise<HandlerResponse>,
   ): Promise<HandlerResponse | Problem> {
-    const checked = await operations.checkSubscription(sent.query, sent, exchange)
-    if (checked === null) return pass()
+    const checked = await operations.checkSubscription(prepared, sent, exchange)
     if ('status' in checked) return new EncodedResponse(checked)
     if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > limits.characters) {
       return new Problem('BODY_TOO_LARGE', `A subscription has at most ${limits.characters} characters.`)
     }
     sent.keep()
-    const release = operations.documents.keep(exchange.sender, checked.prepared)
+    const release = operations.documents.keep(exchange.sender, prepared)
     if (release === null) return noRoom()
     opening.slot.onRelease(release)
     if (checked.name !== 'ledger') return followState(exchange, sent, checked, opening)
@@ -116,10 +115,13 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const pass = (): HandlerResponse | Promise<HandlerResponse> =>
       acceptedMediaType(accept) === null ? answerAsEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()
-    const slot = connections.admit(sender)
-    return openAt(exchange, slot, (opening) => createStream(exchange, sent, opening, pass))
+    const subscription = await operations.prepareSubscription(sent.query, sent, exchange)
+    if (subscription === null) return pass()
+    if ('status' in subscription) return new EncodedResponse(subscription)
+    const { prepared } = subscription
+    return openAt(exchange, connections.admit(sender), (opening) => createStream(exchange, sent, prepared, opening))
   }
 }
 
-/** A document without this word has no subscription: it needs no slot among the streams. */
+/** A document without this word has no subscription: it is not prepared here. */
 const subscriptionWord = /\bsubscription\b/

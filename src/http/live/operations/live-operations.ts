@@ -16,21 +16,29 @@ import { StreamDocuments } from './stream-documents.ts'
 
 /** A subscription that was checked: its field, and its variables, coerced. */
 export interface CheckedSubscription extends SubscribedField {
-  readonly prepared: PreparedDocument
   readonly variables: Readonly<Record<string, unknown>>
 }
 
 /** Runs the operations of streams with the one executor. */
 export interface LiveOperations {
   /**
-   * Checks a subscription, and selects its field.
-   * @returns the response that refuses it; null if the operation is not a subscription, or its document is invalid
+   * Prepares the document of a subscription.
+   * @returns the response that refuses it; null if the selected operation is not a subscription, or its document is invalid
    */
-  checkSubscription(
+  prepareSubscription(
     text: string,
     params: OperationParams,
     exchange: Exchange,
-  ): Promise<CheckedSubscription | TextResponse | null>
+  ): Promise<{ readonly prepared: PreparedDocument } | TextResponse | null>
+  /**
+   * Checks a subscription, and selects its field.
+   * @returns the response that refuses it
+   */
+  checkSubscription(
+    prepared: PreparedDocument,
+    params: OperationParams,
+    exchange: Exchange,
+  ): Promise<CheckedSubscription | TextResponse>
   /** Runs a subscription for an event, with the document of its open streams, if there are any. */
   run(text: string, params: OperationParams, requestContext: RequestContext): Promise<TextResponse>
   /**
@@ -74,24 +82,20 @@ export function createLiveOperations(
     documents,
     run,
 
-    async checkSubscription(text, params, { sender, onDisconnect, trace: { report } }) {
-      const signal = new Canceller()
-      onDisconnect(() => signal.abort())
-      const requestContext = { sender, report, signal }
-      const refuse = (errors: readonly GraphQLError[]): TextResponse =>
-        formatGraphqlResult({ errors }, graphqlMediaType, requestContext)
-      try {
+    prepareSubscription: (text, params, exchange) =>
+      orRefused(exchange, async (requestContext) => {
         const prepared = await prepare(text, requestContext)
         const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)
-        if (operation?.definition.operation !== OperationTypeNode.SUBSCRIPTION) return null
+        return operation?.definition.operation === OperationTypeNode.SUBSCRIPTION ? { prepared } : null
+      }),
+
+    checkSubscription: (prepared, params, exchange) =>
+      orRefused(exchange, async (requestContext) => {
         const subscribed = await executor.checkSubscription(prepared, params, requestContext)
         return subscribed.errors === undefined
-          ? { ...subscribed.field, variables: subscribed.variables, prepared }
-          : refuse(subscribed.errors)
-      } catch (error) {
-        return refuse([error as GraphQLError])
-      }
-    },
+          ? { ...subscribed.field, variables: subscribed.variables }
+          : refused(subscribed.errors, requestContext)
+      }),
 
     async rowBody(document, value, signal) {
       const unexpected: unknown[] = []
@@ -105,4 +109,23 @@ export function createLiveOperations(
       return body
     },
   }
+}
+
+/** Does work for a client until it leaves; returns a refusal if the work fails. */
+async function orRefused<Result>(
+  { sender, onDisconnect, trace: { report } }: Exchange,
+  work: (requestContext: RequestContext) => Promise<Result>,
+): Promise<Result | TextResponse> {
+  const signal = new Canceller()
+  onDisconnect(() => signal.abort())
+  const requestContext = { sender, report, signal }
+  try {
+    return await work(requestContext)
+  } catch (error) {
+    return refused([error as GraphQLError], requestContext)
+  }
+}
+
+function refused(errors: readonly GraphQLError[], requestContext: RequestContext): TextResponse {
+  return formatGraphqlResult({ errors }, graphqlMediaType, requestContext)
 }
