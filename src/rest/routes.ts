@@ -45,7 +45,7 @@ const vaultNotFound: NotFound = {
 
 /** Example of a cursor, which is opaque. */
 const exampleCursor =
-  'WzE0Njk1MjM1MCwzLCIweDdiNDFjOWYwZTJkODVhMzY3YjQxYzlmMGUyZDg1YTM2N2I0MWM5ZjBlMmQ4NWEzNjdiNDFjOWYwZTJkODVhMzYiXQ'
+  'WzE0Njk1MjM1MCwzLCIweDdiNDFjOWYwZTJkODVhMzY3YjQxYzlmMGUyZDg1YTM2N2I0MWM5ZjBlMmQ4NWEzNjdiNDFjOWYwZTJkODVhMzYiLCIweEY3YkYzNkRGZjFiOThDNTBEZTBkQTdEQTc2Zjk0YTRBOGQwNjc0MUEiXQ'
 
 /** The six paths of the interface, in their documented order. */
 export const routes: readonly Route[] = [

@@ -112,6 +112,19 @@ describe('the ledger', () => {
 
 describe('bad arguments', () => {
   const forged = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
+  const hash = `0x${'0'.repeat(64)}`
+
+  test('a cursor of this form is taken, also of a row that is not there', async () => {
+    expect(blocks(await ask({ first: 1, after: forged([midnight + 9, 0, hash, toAddress(vaultA)]) }))).toEqual([8])
+  })
+
+  test('the cursor of another vault is refused', async () => {
+    const { vault } = await gateway.query<{ vault: { events: Events } }>(
+      `{ vault(address: "${vaultB}") { events { ${pageInfo} } } }`,
+    )
+    const error = await errorOf(await gateway.post(source, { after: vault.events.pageInfo.endCursor }))
+    expect(error).toMatchObject({ message: 'after is not a cursor of this list', extensions: { argument: 'after' } })
+  })
 
   test.each([
     ['first', { first: 0 }],
@@ -124,10 +137,13 @@ describe('bad arguments', () => {
     ['since', { since: 10, until: 9 }],
     ['after', { after: '' }],
     ['after', { after: 'abc' }],
-    ['after', { after: forged([1, 2, '\0']) }],
-    ['after', { after: forged(['1', '2', `0x${'0'.repeat(64)}`]) }],
-    ['after', { after: forged([Number.MIN_SAFE_INTEGER, 0, `0x${'0'.repeat(64)}`]) }],
-    ['after', { after: forged([1, -1, `0x${'0'.repeat(64)}`]) }],
+    ['after', { after: forged([1, 2, '\0', toAddress(vaultA)]) }],
+    ['after', { after: forged(['1', '2', hash, toAddress(vaultA)]) }],
+    ['after', { after: forged([Number.MIN_SAFE_INTEGER, 0, hash, toAddress(vaultA)]) }],
+    ['after', { after: forged([1, -1, hash, toAddress(vaultA)]) }],
+    ['after', { after: forged([1, 2, hash, toAddress(vaultB)]) }],
+    ['after', { after: forged([1, 2, hash]) }],
+    ['after', { after: forged([1, 2, hash, toAddress(vaultA), 3]) }],
   ])('%s is named: %j', async (argument, variables) => {
     const error = await errorOf(await gateway.post(source, variables))
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument })

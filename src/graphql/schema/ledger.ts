@@ -108,27 +108,28 @@ builder.prismaObjectField('Vault', 'events', (t) =>
       const window = upTo(windowOf(since, until), vault.moment)
       const filter = { types: distinct('type', type, eventTypes.length), ...window }
       const first = requireWithin('first', args.first, listLimits.events)
-      const page = { ...filter, first, after: args.after == null ? null : readCursor(args.after) }
+      const page = { ...filter, first, after: args.after == null ? null : readCursor(args.after, vault.address) }
       return pageOf({
         rows: (await loadRows(context, vault.address, page)) ?? [],
         length: first,
         cursor: args.after,
-        cursorOf: ({ block, logIndex, txHash }) => encodeCursor([block, logIndex, txHash]),
+        cursorOf: ({ block, logIndex, txHash }) => encodeCursor([block, logIndex, txHash, vault.address]),
         totalCount: async () => (await loadCount(context, vault.address, filter)) ?? 0,
       })
     },
   }),
 )
 
-function readCursor(cursor: string): LedgerKey {
-  const [block, logIndex, txHash] = decodeCursor('after', cursor, isLedgerKey)
+/** Reads a cursor of a vault's ledger: a row of another vault cannot be in it. */
+function readCursor(cursor: string, vaultAddress: string): LedgerKey {
+  const isOurs = (parts: unknown[]): parts is [number, number, string, string] =>
+    parts.length === 4 && isLedgerKey(parts) && parts[3] === vaultAddress
+  const [block, logIndex, txHash] = decodeCursor('after', cursor, isOurs)
   return { block, logIndex, txHash }
 }
 
-function isLedgerKey(parts: unknown[]): parts is [number, number, string] {
-  const [block, logIndex, txHash] = parts
+function isLedgerKey([block, logIndex, txHash]: unknown[]): boolean {
   return (
-    parts.length === 3 &&
     isIntegerUpTo(Number.MAX_SAFE_INTEGER, block) &&
     isIntegerUpTo(2 ** 31 - 1, logIndex) &&
     typeof txHash === 'string' &&
