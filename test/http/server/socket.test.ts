@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { emptyDatabase } from '../../support/database.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 import { apply, vaultA } from '../../support/world.ts'
 
+let database: TestDatabase
 let gateway: TestGateway
 let server: TestServer
 
 beforeAll(async () => {
-  const database = await emptyDatabase()
+  database = await emptyDatabase()
   await apply(database, everything)
   gateway = gatewayOn(database)
   server = await serverOf(gateway.app)
@@ -52,6 +54,25 @@ describe('over a socket', () => {
     expect(await partsOf(await fetch(server.origin + path, { method }))).toEqual(
       await partsOf(await gateway.get(path, { method })),
     )
+  })
+
+  test('OPTIONS of the server as a whole names its methods, also to clients without a key; no other method has this target', async () => {
+    const locked = await serverOf(gatewayOn(database, { apiKeys: ['the-only-key-of-this-test'] }).app)
+    for (const { port } of [server, locked]) {
+      const { send, receives, socket } = await rawConnection(port)
+      send('OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n')
+      const [head] = await receives(/[^]*\r\n\r\n/)
+      expect(head).toMatch(
+        /^HTTP\/1\.1 204 .*^allow: GET, HEAD, POST, OPTIONS\r$.*^access-control-allow-origin: \*\r$/ims,
+      )
+      expect(head).not.toMatch(/^content-length/im)
+      socket.destroy()
+    }
+    const { send, receives, socket } = await rawConnection(server.port)
+    send('GET * HTTP/1.1\r\nhost: a\r\n\r\n')
+    await receives(/^HTTP\/1\.1 404 /)
+    socket.destroy()
+    await locked.close()
   })
 
   test('a response has the length of its body, also for HEAD', async () => {
