@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultQueryLimits, type QueryLimits } from '../../src/limits.ts'
+import { toAddress } from '../../src/domain/address.ts'
 import type { Versioned } from '../../src/database/database.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
@@ -10,6 +11,7 @@ import { addressOf, apply, vaultA } from '../support/world.ts'
 const vault = vaultThatIs.earning
 const ofVaults = ['snapshot', 'equity', 'events']
 const paths = [...ofVaults.map((name) => `/vault/${vault}/${name}`), '/strategies', '/universe', '/universe/pairs']
+const hash = `0x${'0'.repeat(64)}`
 const forged = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
 
 let database: TestDatabase
@@ -110,11 +112,17 @@ describe('a parameter', () => {
     ['cursor', 'cursor=abc'],
     ['cursor', `cursor=${forged([])}`],
     ['cursor', `cursor=${forged([1, 2])}`],
-    ['cursor', `cursor=${forged([1.5, 2, `0x${'0'.repeat(64)}`])}`],
-    ['cursor', `cursor=${forged([1, 2 ** 31, `0x${'0'.repeat(64)}`])}`],
-    ['cursor', `cursor=${forged([1, 2, '\0'])}`],
+    ['cursor', `cursor=${forged([1.5, 2, hash, vault])}`],
+    ['cursor', `cursor=${forged([1, 2 ** 31, hash, vault])}`],
+    ['cursor', `cursor=${forged([1, 2, '\0', vault])}`],
     ['cursor', `cursor=${forged(null)}`],
-    ['cursor', `cursor=${forged([1, 2, `0x${'0'.repeat(64)}`])}&cursor=abc`],
+    ['cursor', `cursor=${forged([1, 2, hash, toAddress(vaultA)])}`],
+    ['cursor', `cursor=${forged([1, 2, hash, vault])}%FF`],
+    ['cursor', `cursor=${forged([1, 2, hash, vault])}%`],
+    ['cursor', `cursor=${forged([1, 2, hash, vault])}%EF%BF%BD`],
+    ['since', 'since=%FF'],
+    ['type', 'type=%C3%28'],
+    ['cursor', `cursor=${forged([1, 2, hash, vault])}&cursor=abc`],
   ])('of events, %s, is refused by name in ?%s', async (parameter, query) => {
     const problem = await problemOf(await gateway.get(`/vault/${vault}/events?${query}`), 400)
     expect(problem).toMatchObject({ type: 'urn:vault-gateway:problem:bad-parameter', parameter })

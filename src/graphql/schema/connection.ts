@@ -73,8 +73,9 @@ export function decodeCursor<Parts extends unknown[]>(
   isOurs: (parts: unknown[]) => parts is Parts,
 ): Parts {
   try {
-    const text = cursor.length > maxCursorCharacters ? 'null' : Buffer.from(cursor, 'base64url').toString('utf8')
-    const parts: unknown = JSON.parse(text)
+    // Buffer skips characters that are not of Base64url, such as what is left of a malformed percent-encoding.
+    const isEncoded = cursor.length <= maxCursorCharacters && /^[\w-]+$/.test(cursor)
+    const parts: unknown = isEncoded ? JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) : null
     if (Array.isArray(parts) && isOurs(parts)) return parts
   } catch {
     // An undecodable cursor is refused below, like a cursor of another list.

@@ -10,9 +10,10 @@ import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { parseJsonPost, runJsonPost } from './json-post.ts'
+import { malformedParameter } from './malformed-parameter.ts'
 import { acceptedMediaType, type MediaType } from './result-response.ts'
 import type { FindDocument } from './persisted-operations.ts'
-import { explained, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
+import { explained, methodRefused, mutationByGet, notAcceptable, notPercentEncoded } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<YogaContext, YogaContext>
 
@@ -114,6 +115,8 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request)
+    const malformed = request.method === 'GET' ? malformedParameter(request.target) : null
+    if (malformed !== null) return notPercentEncoded(request, malformed)
     const mediaType = acceptedMediaType(request.header('accept'))
     return mediaType === null ? notAcceptable(request) : parseAndRun(exchange, mediaType, requestContext)
   }

@@ -38,6 +38,11 @@ export function notAcceptable(request: ClientRequest): TextResponse {
   )
 }
 
+/** Returns the refusal of a GET with a parameter that is not percent-encoded UTF-8. */
+export function notPercentEncoded(request: ClientRequest, parameter: string): TextResponse {
+  return graphqlRefusal(request, 400, 'BAD_REQUEST', `The parameter ${parameter} is not percent-encoded UTF-8.`)
+}
+
 /** Returns the refusal of a body with a content coding (RFC 9110, section 15.5.16). */
 export function contentCodingRefused(request: ClientRequest): TextResponse {
   const message = 'Send the body without Content-Encoding: compressed bodies are not decoded.'
