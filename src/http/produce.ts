@@ -84,7 +84,7 @@ export function createProduce(
     if (response.body.length > charactersAtOnce) await nextIteration()
     // A response without reads is a refusal, or introspection: it would only evict other responses. Data of a version that
     // was not notified yet may be of another history.
-    const isCacheable = recorded.isCacheable && tags.size > 0 && !versions.isAhead(version)
+    const isCacheable = recorded.isCacheable && tags.size > 0 && !versions.isUnnotified(version)
     const origin = { tags, version, isCacheable, notified }
     return new EncodedResponse(edgePolicy?.(request, response, origin) ?? response, origin)
   }

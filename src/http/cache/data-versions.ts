@@ -116,7 +116,7 @@ export class DataVersions {
   }
 
   /** Returns whether notifications have not reached the version of data yet, though they arrive; null or empty is no version. */
-  isAhead(version: string | null): boolean {
+  isUnnotified(version: string | null): boolean {
     if (version === null || version === '' || version === this.#newest?.text || !this.#isListening) return false
     return !this.hasReached({ seq: seqOf(version) })
   }
@@ -133,7 +133,7 @@ export class DataVersions {
     if (notified.version !== null && compareVersions(version, notified.version) === 'older') return true
     const seq = seqOf(version)
     await this.untilNotified({ seq })
-    if (this.#interruptions !== notified.interruptions || this.isAhead(version)) return false
+    if (this.#interruptions !== notified.interruptions || this.isUnnotified(version)) return false
     return (this.#known.get(seq) ?? version) === version
   }
 

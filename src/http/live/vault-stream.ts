@@ -9,7 +9,7 @@ import { overloaded, refuse } from '../refuse.ts'
 import type { ProducedExchange, Respond } from '../produce.ts'
 import type { Evaluate } from './responses/evaluation/evaluate.ts'
 import type { Evaluation, SharedQuery } from './responses/shared-query.ts'
-import { openAt, type Opening } from './responses/opening.ts'
+import { openInSlot, type Opening } from './responses/opening.ts'
 import { createStateStream, type StateStreamParts } from './responses/state-stream.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
 import type { AdmitPreparation } from './prepare-stream.ts'
@@ -80,7 +80,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     if (refusal !== null) return new EncodedResponse(refusal)
     const vaults = vaultsIn(request.query)
     if (vaults instanceof Problem) return refuse(request, vaults)
-    return openAt(exchange, connections.admit(sender), (opening) => createStream(exchange, vaults, opening))
+    return openInSlot(exchange, connections.admit(sender), (opening) => createStream(exchange, vaults, opening))
   }
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { StreamedResponse } from '../../../src/http/live/delivery/streamed-response.ts'
-import { openAt } from '../../../src/http/live/responses/opening.ts'
+import { openInSlot } from '../../../src/http/live/responses/opening.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { defaultHttpLimits } from '../../../src/limits.ts'
@@ -83,7 +83,7 @@ test('a stream occupies its place until its work has ended, even if the client h
     request: fromFetch(new Request('http://gateway.test/live/vaults')),
     onDisconnect: (cancel: () => void) => void (leave = cancel),
   }
-  const reply = openAt(exchange, { sender: 'one', onRelease: () => undefined, release }, (opening) => {
+  const reply = openInSlot(exchange, { sender: 'one', onRelease: () => undefined, release }, (opening) => {
     isWanted = () => opening.isWanted()
     return new Promise((resolve) => (end = () => resolve(new StreamedResponse(() => undefined))))
   })

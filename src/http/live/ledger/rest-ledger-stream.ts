@@ -8,7 +8,7 @@ import type { Handler } from '../../middleware.ts'
 import { refuse } from '../../refuse.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
-import { openAt } from '../responses/opening.ts'
+import { openInSlot } from '../responses/opening.ts'
 import type { LiveOperations } from '../operations/live-operations.ts'
 import type { AdmitPreparation } from '../prepare-stream.ts'
 import { servedAddresses } from '../vault-parameter.ts'
@@ -63,7 +63,7 @@ export function restLedgerStream(options: RestLedgerStreamOptions): Handler {
     const parameters = parametersOf(request.query)
     if (parameters instanceof Problem) return refuse(request, parameters)
     const { vaults, types, after } = parameters
-    return openAt(exchange, connections.admit(sender), async (opening) => {
+    return openInSlot(exchange, connections.admit(sender), async (opening) => {
       const served = vaults === undefined ? null : await servedAddresses(admission, exchange, vaults)
       if (served instanceof Problem) return served
       return createLedgerStream(exchange, { filter: rowFilter(served, types), after, format }, opening)

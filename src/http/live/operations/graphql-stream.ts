@@ -14,7 +14,7 @@ import { acceptsEvents } from '../../middleware/content-negotiation.ts'
 import type { ProducedExchange, Respond } from '../../produce.ts'
 import { refuse } from '../../refuse.ts'
 import type { Evaluate } from '../responses/evaluation/evaluate.ts'
-import { noRoom, openAt, type Opening } from '../responses/opening.ts'
+import { noRoom, openInSlot, type Opening } from '../responses/opening.ts'
 import { createStateStream, type StateStreamParts } from '../responses/state-stream.ts'
 import type { CreateLedgerStream } from '../ledger/ledger-stream.ts'
 import { rowFilter } from '../ledger/row-filter.ts'
@@ -119,7 +119,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     if (subscription === null) return pass()
     if ('status' in subscription) return new EncodedResponse(subscription)
     const { prepared } = subscription
-    return openAt(exchange, connections.admit(sender), (opening) => createStream(exchange, sent, prepared, opening))
+    return openInSlot(exchange, connections.admit(sender), (opening) => createStream(exchange, sent, prepared, opening))
   }
 }
 

@@ -16,7 +16,7 @@ export interface Opening {
  * more of it under way than it may have streams.
  * @param createStream returns the stream, or refuses it
  */
-export async function openAt(
+export async function openInSlot(
   exchange: Pick<Exchange, 'request' | 'onDisconnect'>,
   slot: StreamSlot | Problem,
   createStream: (opening: Opening) => Promise<HandlerResponse | Problem>,
