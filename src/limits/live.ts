@@ -22,7 +22,7 @@ export const liveLimits = {
   ledgerReads: 2, // Streams that read old rows at once: each holds a page of them in its turn, and keeps the process busy.
   ledgerEnds: 4, // Streams that begin and read the end of the log at once: a short statement.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
-  frameBytes: 8 * 1024 * 1024, // Frames of rows that are kept for all streams: 16,000 of 500 bytes.
+  frameBytes: 8 * 1024 * 1024, // Frames of rows that are kept for all streams: 8,000 of 500 bytes.
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
   sliceMilliseconds: 10, // Time of one iteration for that, if fewer take as long.
   rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.

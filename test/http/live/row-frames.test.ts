@@ -16,7 +16,11 @@ const framesOf = (frameBytes: number, rowMilliseconds: number = liveLimits.rowMi
 const row = (cursor: string): StreamedRow => ({ cursor }) as StreamedRow
 
 /** Returns a format with frames of this length, and the rows whose frames it has produced. */
-function formatOf(name: string, bytes: number): { readonly format: RowFormat; readonly made: string[] } {
+function formatOf(
+  name: string,
+  bytes: number,
+  sender = 'one',
+): { readonly format: RowFormat; readonly made: string[] } {
   const made: string[] = []
   const nothing = Buffer.alloc(0)
   const frame = ({ cursor }: StreamedRow): Promise<Buffer> => {
@@ -24,7 +28,7 @@ function formatOf(name: string, bytes: number): { readonly format: RowFormat; re
     return Promise.resolve(Buffer.alloc(bytes))
   }
   const reset = () => ({ frame: nothing, isEnd: false })
-  return { format: { name, sender: 'one', frame, reset, staleFrame: nothing, freshFrame: nothing }, made }
+  return { format: { name, sender, frame, reset, staleFrame: nothing, freshFrame: nothing }, made }
 }
 
 test('a frame is produced once for all streams of its format', async () => {
@@ -76,6 +80,19 @@ test('frames of any number of formats take no more than their limit while their 
   heapBytes()
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_000_000)
   expect(rows).toHaveLength(100)
+})
+
+test('a sender of many formats does not evict the frames of others', async () => {
+  const frames = framesOf(10_000)
+  const rows = Array.from({ length: 5 }, (_, at) => row(`1.1.${at + 1}`))
+  const { format, made } = formatOf('of all', 100, 'streams')
+  for (const one of rows) await frames.of(one, format, open)
+  for (let count = 0; count < 50; count++) {
+    const own = formatOf(`format ${count}`, 100, '192.0.2.1')
+    for (const one of rows) await frames.of(one, own.format, open)
+  }
+  for (const one of rows) await frames.of(one, format, open)
+  expect(made).toHaveLength(rows.length)
 })
 
 /** Returns a format whose frames are produced when the test releases them. */

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import { type Cancellation, Canceller, throwIfCancelled, untilCancelled } from '../../../database/cancellation.ts'
+import { FairCache } from '../../../fairness/fair-cache.ts'
 import type { StreamedRow } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { otherOrOwn } from '../../async/within.ts'
@@ -19,8 +19,8 @@ export interface RowFormat {
   readonly freshFrame: Buffer
 }
 
-/** Memory of a frame besides its bytes. */
-const overheadBytes = 300
+/** Memory of a frame besides its bytes: its key, and the cache's own records. */
+const overheadBytes = 500
 
 /** A frame in production, for one or more streams. */
 interface FrameProduction {
@@ -34,10 +34,11 @@ interface FrameProduction {
 
 /**
  * The frames of rows, each made once for all streams of one format. Clients choose the formats, of which each may have a frame of
- * its own for every row in memory: the least recently used frames are forgotten, and made again for a stream that needs them.
+ * its own for every row in memory. Past the limit, the client with the most bytes loses its least recently used frames, which are
+ * made again for a stream that needs them.
  */
 export class RowFrames {
-  readonly #kept: LRUCache<string, Buffer>
+  readonly #kept: FairCache<Buffer>
   readonly #productions = new Map<string, FrameProduction>()
   readonly #milliseconds: number
   /** Numbers of rows: the same row that was read again is another one, because its vault may have changed. */
@@ -46,7 +47,7 @@ export class RowFrames {
 
   constructor({ frameBytes, rowMilliseconds }: Pick<LiveLimits, 'frameBytes' | 'rowMilliseconds'>) {
     this.#milliseconds = rowMilliseconds
-    this.#kept = new LRUCache({ maxSize: frameBytes, sizeCalculation: ({ length }) => length + overheadBytes })
+    this.#kept = new FairCache(frameBytes)
   }
 
   /**
@@ -55,7 +56,7 @@ export class RowFrames {
    */
   of(row: StreamedRow, format: RowFormat, closing: Cancellation): Buffer | Promise<Buffer> {
     const key = `${this.#numberOf(row)} ${format.name}`
-    const kept = this.#kept.get(key)
+    const kept = this.#kept.get(key, format.sender)
     if (kept !== undefined) return kept
     const newest = this.#inProduction(key)
     const isOwn = newest?.sender === format.sender
@@ -83,7 +84,7 @@ export class RowFrames {
     }
     this.#productions.set(key, production)
     production.frame.then((made) => {
-      if (!this.#kept.has(key)) this.#kept.set(key, made)
+      if (this.#kept.get(key, sender) === undefined) this.#kept.set(key, made, made.length + overheadBytes, sender)
       end()
     }, end)
     return production
