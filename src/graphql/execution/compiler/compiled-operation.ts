@@ -94,6 +94,8 @@ export function totalLength(texts: readonly OutputText[]): number {
 export class CompiledRun {
   /** Texts written in this run, by writer and value. */
   readonly written = new Map<OutputWriter, Map<unknown, OutputText>>()
+  /** Arguments with variables, by field. */
+  readonly arguments = new Map<object, Record<string, unknown>>()
   /** Text of the body. */
   body: OutputText | null = null
   /** Whether it has succeeded or failed: nothing more is to be written. */
@@ -144,6 +146,7 @@ export class CompiledRun {
   end(): void {
     this.isOver = true
     this.written.clear()
+    this.arguments.clear()
     this.body = null
   }
 

@@ -30,12 +30,13 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
   return (parent, run) => {
     let text = '{'
     let pieces: OutputText[] | undefined
-    for (const { label, definition, node, resolve, args, write } of fields) {
+    for (const field of fields) {
+      const { label, definition, resolve, write } = field
       text += label
       const value =
         resolve === null
           ? (parent as Readonly<Record<string, unknown>>)[definition.name]
-          : resolve(parent, args ?? getArgumentValues(definition, node, run.variables), run.context)
+          : resolve(parent, argumentsOf(field, run), run.context)
       // The default resolver calls a method with the arguments of a resolver, including `info`.
       if (resolve === null && typeof value === 'function') throw new Unexpected()
       if (value instanceof Promise) {
@@ -55,6 +56,15 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
     pieces.push(`${text}}`)
     return new Pieces(pieces, '', '', '')
   }
+}
+
+/** Returns the arguments of a field: one object for all its parents, computed once per run if they use variables. */
+function argumentsOf(field: CompiledField, run: CompiledRun): Record<string, unknown> {
+  const known = field.args ?? run.arguments.get(field)
+  if (known !== undefined) return known
+  const args = getArgumentValues(field.definition, field.node, run.variables)
+  run.arguments.set(field, args)
+  return args
 }
 
 /** Returns a writer that selects the writer of the value's object type. */

@@ -52,11 +52,21 @@ export interface WhereArgument {
   venue?: string[] | null | undefined
 }
 
+/** Filters by argument: the lists of all strategies of a catalogue have one argument object. */
+const filters = new WeakMap<WhereArgument, VaultFilter>()
+
 /**
- * Converts the argument `where` into a filter.
+ * Returns the filter of an argument `where`, which is converted once.
  * @throws {InvalidArgument} if it has too many values, or an empty range
  */
 export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
+  if (where == null) return converted(null)
+  const filter = filters.get(where) ?? converted(where)
+  filters.set(where, filter)
+  return filter
+}
+
+function converted(where: WhereArgument | null): VaultFilter {
   const texts = (argument: 'strategy' | 'venue', maxValues: number): string[] | null =>
     distinct(argument, where?.[argument], maxValues)?.map((text) => searchable(argument, text)) ?? null
   return {

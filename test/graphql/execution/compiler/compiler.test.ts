@@ -207,6 +207,26 @@ describe('a compiled query', () => {
   })
 })
 
+test('arguments with variables are computed once per run, and are one object for all parents of a field', async () => {
+  const seen: unknown[] = []
+  const resolve = (_: unknown, args: unknown): number => seen.push(args)
+  const item = new GraphQLObjectType({
+    name: 'Item',
+    fields: { echo: { type: GraphQLInt, args: { of: { type: GraphQLInt } }, resolve } },
+  })
+  const items = { type: new GraphQLList(item), resolve: () => [{}, {}, {}] }
+  const query = new GraphQLObjectType({ name: 'Query', fields: { items } })
+  const cache = new OperationCache(new GraphQLSchema({ query }), defaultQueryLimits)
+  const operation = cache.prepare('query ($n: Int) { items { echo(of: $n) } }', 'sender').select(null)
+  for (const n of [1, 2]) {
+    const compiled = operation?.compiledFor({ n })
+    if (compiled == null || compiled === 'no place') throw new Error('The operation is not compiled.')
+    await compiled.write({}, {}, { n }, Infinity)
+  }
+  expect(seen).toEqual([1, 1, 1, 2, 2, 2].map((of) => ({ of })))
+  expect(new Set(seen).size).toBe(2)
+})
+
 describe('a compiled operation', () => {
   test.each(readdirSync(operations))('exists for each operation of REST in %s', (file) => {
     const source = readFileSync(path.join(operations, file), 'utf8')
