@@ -10,6 +10,8 @@ import { createResponseCache } from '../../src/http/cache/response-cache.ts'
 import { createLedgerLog } from '../../src/graphql/ledger-log.ts'
 import { gatewayOn, type TestGateway } from './gateway.ts'
 import { serverOf, type TestServer } from './server.ts'
+import { defaultQueryLimits } from '../../src/limits.ts'
+import { subscriptionLimits } from '../../src/limits/live.ts'
 
 /** A gateway with an HTTP server, which listens for commits. */
 export interface LiveGateway extends TestGateway {
@@ -134,4 +136,9 @@ function parseEvent(block: string): ReceivedEvent {
     return values.length === 0 ? null : values.map((line) => line.slice(name.length + 1).replace(/^ /, '')).join('\n')
   }
   return { event: field('event'), id: field('id'), data: field('data'), retry: field('retry'), comment: field('') }
+}
+
+/** Returns the response to a query as a subscription sends it: with the limit on the cost of events. */
+export function asEvent(response: string): string {
+  return response.replace(`"most":${defaultQueryLimits.cost}`, `"most":${subscriptionLimits.cost}`)
 }

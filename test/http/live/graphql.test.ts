@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
-import { defaultQueryLimits } from '../../../src/limits.ts'
-import { subscriptionLimits } from '../../../src/limits/live.ts'
-import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { asEvent, type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
 
 const vault = addressOf(1)
@@ -97,11 +95,8 @@ describe('a subscription to a vault', () => {
         { vault },
         how,
       )
-      // But for the limit of its cost.
-      const query = async () => {
-        const text = await (await gateway.post(`{ vault(address: "${vault}") ${selection} }`)).text()
-        return text.replace(`"most":${defaultQueryLimits.cost}`, `"most":${subscriptionLimits.cost}`)
-      }
+      const query = async () =>
+        asEvent(await (await gateway.post(`{ vault(address: "${vault}") ${selection} }`)).text())
       const [first] = await client.until('next', 1)
       expect(first?.data).toBe(await query())
       await apply(database, [mark(vault, ++now, String(now))])
