@@ -21,6 +21,7 @@ import { includes } from './compiler/conditions.ts'
 import type { ResolverContext } from './context.ts'
 import type { OperationCost } from './cost/cost-calculator.ts'
 import type { QueryCost } from './cost/query-cost.ts'
+import { inDocumentOrder } from './errors.ts'
 import type { FallbackQueue, WaitingRequest } from './admission/fallback-queue.ts'
 import { tooLongResponse } from './query-limits.ts'
 
@@ -158,7 +159,8 @@ export class PreparedOperation {
     if (fixed !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
     const length = lengthOfText(result.data, maxCharacters)
-    return length > maxCharacters ? { errors: [tooLongResponse(length, maxCharacters)] } : result
+    if (length > maxCharacters) return { errors: [tooLongResponse(length, maxCharacters)] }
+    return result.errors === undefined ? result : { ...result, errors: inDocumentOrder(result.errors) }
   }
 
   /** Number of fields of all compiled variants. */
