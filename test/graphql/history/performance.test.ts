@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { maxUnixTime } from '../../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { apply, deposit, event, mark, midnight, opened, strategy, vaultA, vaultB } from '../../support/world.ts'
@@ -173,4 +174,19 @@ describe('performance', () => {
     )
     expect(sums).toEqual({ same: true })
   })
+})
+
+test('the day that ends with the year 9999 counts as any other current day', async () => {
+  const last = await emptyDatabase()
+  const start = maxUnixTime + 1 - day
+  await apply(last, [
+    strategy('one'),
+    opened(vaultA, 'one', start + 1),
+    deposit(vaultA, start + 2, '100'),
+    mark(vaultA, maxUnixTime, '110'),
+  ])
+  const query = `{ vault(address: "${vaultA}") { performance { since until timeWeightedReturn maxDrawdown volatility } } }`
+  const { vault } = await gatewayOn(last).query<{ vault: { performance: Performance } }>(query)
+  expect(vault.performance).toMatchObject({ since: start, until: maxUnixTime + 1, maxDrawdown: 0, volatility: null })
+  expect(vault.performance.timeWeightedReturn).toBeCloseTo(0.1, 12)
 })

@@ -1,7 +1,6 @@
 import { readStrategyPerformance, readVaultPerformance } from '../../../database/read/past/performance.ts'
 import { type DayWindow, noPerformance, type Performance, wholeDays } from '../../../domain/figures/performance.ts'
 import { secondsPerDay } from '../../../domain/returns.ts'
-import { maxUnixTime } from '../../../limits.ts'
 import { ownLongRead } from '../../execution/cost/long-reads.ts'
 import { createLoader } from '../../execution/data-loaders.ts'
 import { windowOf } from '../arguments.ts'
@@ -52,7 +51,7 @@ const windowArguments = {
 /** Returns the days of a window; without a start from the first day on, without an end up to the current day. */
 function daysOf(since: number | null | undefined, until: number | null | undefined): DayWindow {
   const window = windowOf(since, until)
-  const { firstDay, lastDay } = wholeDays(window.since, Math.min(window.until, maxUnixTime))
+  const { firstDay, lastDay } = wholeDays(window.since, window.until)
   return { firstDay: since == null ? -1 : firstDay, lastDay }
 }
 
