@@ -10,7 +10,7 @@ import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { parseJsonPost, runJsonPost } from './json-post.ts'
-import { malformedParameter } from './malformed-parameter.ts'
+import { isPercentEncoded } from './percent-encoding.ts'
 import { acceptedMediaType, type MediaType } from './result-response.ts'
 import type { FindDocument } from './persisted-operations.ts'
 import { explained, methodRefused, mutationByGet, notAcceptable, notPercentEncoded } from './refusals.ts'
@@ -115,8 +115,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request)
-    const malformed = request.method === 'GET' ? malformedParameter(request.target) : null
-    if (malformed !== null) return notPercentEncoded(request, malformed)
+    if (request.method === 'GET' && !isPercentEncoded(request.target)) return notPercentEncoded(request)
     const mediaType = acceptedMediaType(request.header('accept'))
     return mediaType === null ? notAcceptable(request) : parseAndRun(exchange, mediaType, requestContext)
   }

@@ -119,16 +119,17 @@ describe('each request', () => {
   )
 
   test.each([
-    ['query', 'query=%7B__typename%7D%23%FF'],
-    ['query', 'query={__typename}%23%'],
-    ['query', '%71uery={__typename}%23%C3%28'],
-    ['operationName', 'query={__typename}&operationName=%ED%A0%80'],
-    ['variables', 'query={__typename}&variables={"a":"%80"}'],
-    ['extensions', 'query={__typename}&extensions={"a":"%zz"}'],
-  ])('by GET whose %s is not percent-encoded UTF-8 is refused by name: %s', async (parameter, query) => {
+    'query=%7B__typename%7D%23%FF',
+    'query={__typename}%23%',
+    '%71uery={__typename}%23%C3%28',
+    'query={__typename}&operationName=%ED%A0%80',
+    'query={__typename}&variables={"a":"%80"}',
+    'query={__typename}&extensions={"a":"%zz"}',
+    'query={__typename}&a=%FF',
+  ])('by GET whose query string is not percent-encoded UTF-8 is refused: %s', async (query) => {
     for (const accept of [json.accept, 'application/json', 'text/event-stream']) {
       const response = await gatewayOn(database).get(`/graphql?${query}`, { headers: { accept } })
-      const message = `The parameter ${parameter} is not percent-encoded UTF-8.`
+      const message = 'The query string is not percent-encoded UTF-8.'
       expect([response.status, await response.json()]).toEqual([
         400,
         { errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] },
@@ -136,15 +137,13 @@ describe('each request', () => {
     }
   })
 
-  test.each([
-    'query={__typename}%23%EF%BF%BD',
-    'query={__typename}%23%C3%A9',
-    'query={__typename}&other=%FF',
-    '%FF=%FF&query={__typename}',
-  ])('by GET is answered if its own parameters are UTF-8: %s', async (query) => {
-    const response = await gatewayOn(database).get(`/graphql?${query}`, { headers: { accept: json.accept } })
-    expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
-  })
+  test.each(['query={__typename}%23%EF%BF%BD', 'query={__typename}%23%C3%A9'])(
+    'by GET whose query string is percent-encoded UTF-8 is answered: %s',
+    async (query) => {
+      const response = await gatewayOn(database).get(`/graphql?${query}`, { headers: { accept: json.accept } })
+      expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
+    },
+  )
 
   test('that fails outside of the executor is masked like one that fails in it', async () => {
     const failing: GraphqlPlugin = {
