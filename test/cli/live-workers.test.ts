@@ -39,7 +39,7 @@ describe.runIf(postgresUrl !== undefined)('streams of several workers', () => {
     expect(streams).toHaveLength(workers * perWorker)
 
     await apply(database, [mark(vault, ++now, '321')])
-    const isPushed = (client: LiveClient): boolean => client.events.at(-1)?.data?.includes('"valueUsd":321,') === true
+    const isPushed = (client: LiveClient): boolean => client.lastData()?.includes('"valueUsd":321,') === true
     await vi.waitFor(() => expect(streams.every(isPushed)).toBe(true), patience)
     await vi.waitFor(async () => expect(await openStreams(origin)).toBe(streams.length), patience)
     for (const client of clients.splice(0)) client.close()

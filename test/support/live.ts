@@ -69,6 +69,8 @@ export interface LiveClient {
   readonly events: ReceivedEvent[]
   /** Returns the id that the client would send in Last-Event-ID. */
   lastId(): string | null
+  /** Returns the data of the last event that has data: a heartbeat, which has none, can follow it at any time. */
+  lastData(): string | null
   /** Waits until this many events of a type are received, and returns them. */
   until(event: string, count: number): Promise<ReceivedEvent[]>
   /** Returns the body that is received so far. */
@@ -117,6 +119,7 @@ function clientOf(response: IncomingMessage, close: () => void): LiveClient {
     close,
     text: () => text,
     lastId: () => events.findLast(({ id }) => id !== null)?.id ?? null,
+    lastData: () => events.findLast(({ data }) => data !== null)?.data ?? null,
     async until(event, count) {
       const found = () => events.filter((each) => each.event === event)
       await vi.waitFor(

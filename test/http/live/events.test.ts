@@ -87,7 +87,7 @@ describe('a stream of ledger rows', () => {
     expect(dataOf(await (await follow(`after=${version}`)).until('event', 2))).toEqual(all.slice(3))
     await commit(vaults[0], 1)
     const newest = (await ledgers()).at(-1)
-    for (const client of clients.slice(1)) await expect.poll(() => client.events.at(-1)?.data).toEqual(newest)
+    for (const client of clients.slice(1)) await expect.poll(() => client.lastData()).toEqual(newest)
   })
 
   test('sends an id before its first row, so that no row is missed in between', async () => {
