@@ -44,12 +44,12 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   /**
    * Produces the first response of a vault, so that an error is sent as a status before the stream starts. It is
    * skipped if streams follow the vault already. The response cache then has it for the shared response.
-   * @returns the response if it refuses the stream; after a 503 the stream starts with `stale`, and follows
+   * @returns the response if it is an error
    */
-  async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
+  async function firstError(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
     if (responses.isUpToDate(path)) return null
     const { response } = await responses.evaluator.forOpening(sender, isWanted, () => evaluatePath(path))
-    return response.status === 200 || response.status === 503 ? null : response
+    return response.status === 200 ? null : response
   }
 
   async function createStream(
@@ -65,13 +65,14 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const paths = new Map(served.map((vault) => [vault, `/vault/${vault}/snapshot`]))
     const resumption = await resumptions.awaitResumption(exchange)
     // Only after the wait: the vault may exist only from the awaited version on.
-    const refusals = await Promise.all(Array.from(paths.values(), (path) => refusalOf(path, sender, isWanted)))
-    // A missing vault may be created by the late version.
-    const isComing = (status: number): boolean => resumption === 'late' && status === 404
-    const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
-    if (refused !== null) return refused
+    const errors = await Promise.all(Array.from(paths.values(), (path) => firstError(path, sender, isWanted)))
+    // A missing vault may be created by the late version. What is unavailable follows after its recovery.
+    const isComing = (status: number): boolean => status === 503 || (resumption === 'late' && status === 404)
+    const refusal = errors.find((error) => error !== null && !isComing(error.status)) ?? null
+    if (refusal !== null) return refusal
     const queries = Array.from(paths, ([vault, path]) => sharedSnapshot(vault, path, evaluatePath))
-    return createStateStream(options, exchange, { slot, resumption, queries, staleFrame, resetFrame })
+    const failed = new Set(Array.from(paths.values()).filter((_, index) => errors[index]?.status === 503))
+    return createStateStream(options, exchange, { slot, resumption, queries, failed, staleFrame, resetFrame })
   }
 
   return (exchange) => {

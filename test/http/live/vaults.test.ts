@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, tes
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import type { LiveObserver } from '../../../src/http/live/delivery/live-connections.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
+import { deferred } from '../../support/deferred.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, position, strategy, vaultA } from '../../support/world.ts'
 
@@ -199,6 +200,28 @@ test('a stream that is opened while the database is unreachable follows a vault 
   } finally {
     await other.close()
   }
+})
+
+test('a stream whose first snapshot failed begins with a notice of it, while the next one is being read', async () => {
+  let reads = 0
+  const next = deferred()
+  let isOverdue = false
+  const failingOnce = readingBy(database, async (statement, values, signal, reader) => {
+    if (reads++ === 0) throw new DatabaseUnavailable('away')
+    signal.addEventListener('abort', { handleEvent: () => (isOverdue = true) })
+    await next.promise
+    return reader.read(statement, values, signal)
+  })
+  const other = await liveGateway(failingOnce)
+  onTestFinished(() => other.close())
+  const client = await openStream(other.server.origin, `/live/vaults?vault=${first}`)
+  onTestFinished(client.close)
+  const [stale] = await client.until('stale', 1)
+  expect(JSON.parse(stale?.data ?? '')).toMatchObject({ status: 503, vault: first })
+  expect(isOverdue).toBe(false)
+  next.resolve()
+  await client.until('snapshot', 1)
+  expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['stale', 'snapshot'])
 })
 
 test('without notifications of commits, a stream reports stale data once, and sends its snapshot when they resume', async () => {

@@ -59,13 +59,18 @@ export class SharedResponses {
     return this.#byName.get(name)?.isUpToDate ?? false
   }
 
-  /** Makes a stream follow a query until it closes. */
-  follow(query: SharedQuery, connection: LiveConnection): void {
+  /**
+   * Makes a stream follow a query until it closes.
+   * @param hasFailed whether the query's evaluation before the stream failed: the stream begins with `stale` then, unless
+   *   the response is up to date by now
+   */
+  follow(query: SharedQuery, connection: LiveConnection, hasFailed = false): void {
     const { sender } = connection
     const { byTag, follows } = this.#parts
     const response = this.#byName.get(query.name) ?? new SharedResponse(query, this.#parts, sender)
     this.#byName.set(query.name, response)
     follows.add(sender, 1)
+    if (hasFailed && !response.isUpToDate) response.becomeUncertain()
     const remove = response.add(connection)
     connection.onClose(() => {
       remove()

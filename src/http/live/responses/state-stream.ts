@@ -22,6 +22,8 @@ export interface StateStream {
   readonly slot: StreamSlot
   readonly resumption: Resumption
   readonly queries: readonly SharedQuery[]
+  /** Names of the queries whose first evaluation failed by an error that does not refuse the stream. */
+  readonly failed?: ReadonlySet<string>
   /** Frame that marks the client's data as possibly out of date. */
   readonly staleFrame: Buffer
   /** Frame that tells a client that its version is not part of the history. */
@@ -36,7 +38,7 @@ export interface StateStream {
 export function createStateStream(
   { limits, connections, responses, resumptions }: StateStreamParts,
   exchange: Exchange,
-  { slot, resumption, queries, staleFrame, resetFrame }: StateStream,
+  { slot, resumption, queries, failed, staleFrame, resetFrame }: StateStream,
 ): StreamedResponse | Problem {
   const { sender } = exchange
   const hasMemory = queries.every(({ name }) => responses.canStore(sender, name))
@@ -53,7 +55,7 @@ export function createStateStream(
       follow: (settled) => {
         if (settled === 'lost') connection.write(resetFrame)
         giveBack()
-        for (const query of queries) responses.follow(query, connection)
+        for (const query of queries) responses.follow(query, connection, failed?.has(query.name))
       },
     })
   })
