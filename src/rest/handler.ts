@@ -166,7 +166,9 @@ function knownParameters({ queryParameters }: Route, query: URLSearchParams): UR
 export function responseKey({ path, query }: Pick<RestRequest, 'path' | 'query'>): string | null {
   if (query.size === 0) return path
   const found = findRoute(path)
-  return found === null ? null : `${path}?${knownParameters(found.route, query).toString()}`
+  if (found === null) return null
+  const known = knownParameters(found.route, query)
+  return known.size === 0 ? path : `${path}?${known.toString()}`
 }
 
 type ExecutionError = NonNullable<ExecutedDocument['errors']>[number]

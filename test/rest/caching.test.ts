@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { createResponseCache } from '../../src/http/cache/response-cache.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -29,7 +30,6 @@ function conditional(path: string, ifNoneMatch: string): Promise<Response> {
   return gateway.get(path, { headers: { 'if-none-match': ifNoneMatch } })
 }
 
-/** Headers of a body, which a Response without one lacks. */
 /** The parts of two equal responses that must be equal. */
 function headersOf(response: Response): Record<string, string> {
   const differ = ['content-length', 'x-request-id']
@@ -72,6 +72,16 @@ describe('an answer', () => {
     const etags = await Promise.all(paths.map(async (path) => etagOf(await gateway.get(path))))
     expect(new Set(etags).size).toBe(paths.length)
     expect(await Promise.all(paths.map(async (path) => etagOf(await gateway.get(`${path}?ignored=1`))))).toEqual(etags)
+  })
+
+  test.each(paths)('is one in the response cache, whatever unknown parameters are sent: %s', async (path) => {
+    const cache = createResponseCache(1024 * 1024)
+    cache.listening(true)
+    const cached = gatewayOn(database, { cache })
+    const body = await (await cached.get(path)).text()
+    database.takeStatements()
+    expect(await (await cached.get(`${path}?utm=1`)).text()).toBe(body)
+    expect(database.takeStatements()).toEqual([])
   })
 
   test('has another ETag after a change, and is sent in full', async () => {

@@ -9,8 +9,8 @@ import type { Exchange } from '../middleware.ts'
 import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
-import { parseJsonPost, runJsonPost } from './json-post.ts'
-import { isPercentEncoded } from './percent-encoding.ts'
+import { isFormPost, parseJsonPost, runJsonPost } from './json-post.ts'
+import { hasEncodedQuery, isPercentEncoded } from './percent-encoding.ts'
 import { acceptedMediaType, type MediaType } from './result-response.ts'
 import type { FindDocument } from './persisted-operations.ts'
 import { explained, methodRefused, mutationByGet, notAcceptable, notPercentEncoded } from './refusals.ts'
@@ -69,6 +69,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     mediaType: MediaType,
     yogaContext: YogaContext,
   ): Promise<TextResponse> {
+    if (isFormPost(request) && !isPercentEncoded(body.toString())) return notPercentEncoded(request, 'form')
     const params = parseJsonPost(request, body)
     const { yoga, jsonRequest } = await loading
     if (params !== null) return runJsonPost(yoga, { params, mediaType }, jsonRequest, yogaContext)
@@ -115,7 +116,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request)
-    if (request.method === 'GET' && !isPercentEncoded(request.target)) return notPercentEncoded(request)
+    if (request.method === 'GET' && !hasEncodedQuery(request.target)) return notPercentEncoded(request, 'query string')
     const mediaType = acceptedMediaType(request.header('accept'))
     return mediaType === null ? notAcceptable(request) : parseAndRun(exchange, mediaType, requestContext)
   }

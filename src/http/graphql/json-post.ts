@@ -36,6 +36,13 @@ export function isJsonPost(request: IncomingRequest): boolean {
   return request.method === 'POST' && anyJson.test(request.header('content-type') ?? '')
 }
 
+/** Returns whether a request is a POST of a form, whose body is encoded like a query string. */
+export function isFormPost(request: IncomingRequest): boolean {
+  return request.method === 'POST' && form.test(request.header('content-type') ?? '')
+}
+
+const form = /^application\/x-www-form-urlencoded *(?:;|$)/i
+
 const anyJson = /^application\/(?:graphql\+)?json *(?:;|$)/i
 
 /** Parses a JSON object; null if the body is not one. */

@@ -38,9 +38,9 @@ export function notAcceptable(request: ClientRequest): TextResponse {
   )
 }
 
-/** Returns the refusal of a GET whose query string is not percent-encoded UTF-8. */
-export function notPercentEncoded(request: ClientRequest): TextResponse {
-  return graphqlRefusal(request, 400, 'BAD_REQUEST', 'The query string is not percent-encoded UTF-8.')
+/** Returns the refusal of a query string, or of the body of a form, that is not percent-encoded UTF-8. */
+export function notPercentEncoded(request: ClientRequest, part: 'query string' | 'form'): TextResponse {
+  return graphqlRefusal(request, 400, 'BAD_REQUEST', `The ${part} is not percent-encoded UTF-8.`)
 }
 
 /** Returns the refusal of a body with a content coding (RFC 9110, section 15.5.16). */

@@ -145,6 +145,28 @@ describe('each request', () => {
     },
   )
 
+  test.each(['query={__typename}%23%FF', 'query={__typename}&a=%', '%C3%28&query={__typename}'])(
+    'by a form that is not percent-encoded UTF-8 is refused: %s',
+    async (body) => {
+      const headers = { ...json, 'content-type': 'application/X-WWW-form-urlencoded; charset=utf-8' }
+      const response = await gatewayOn(database).get('/graphql', { method: 'POST', headers, body })
+      const message = 'The form is not percent-encoded UTF-8.'
+      expect([response.status, await response.json()]).toEqual([
+        400,
+        { errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] },
+      ])
+    },
+  )
+
+  test.each(['query={__typename}%23%EF%BF%BD', 'query=%7B+__typename+%7D'])(
+    'by a form that is percent-encoded UTF-8 is answered: %s',
+    async (body) => {
+      const headers = { ...json, 'content-type': 'application/x-www-form-urlencoded' }
+      const response = await gatewayOn(database).get('/graphql', { method: 'POST', headers, body })
+      expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
+    },
+  )
+
   test('that fails outside of the executor is masked like one that fails in it', async () => {
     const failing: GraphqlPlugin = {
       onResponse: () => {

@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import type { OperationParams } from '../../../graphql/execution/prepared-operation.ts'
 import { isJsonPost, objectIn } from '../../graphql/json-post.ts'
-import { isPercentEncoded } from '../../graphql/percent-encoding.ts'
+import { hasEncodedQuery } from '../../graphql/percent-encoding.ts'
 import type { RequestedDocument, DocumentParams, FindDocument } from '../../graphql/persisted-operations.ts'
 import type { Exchange } from '../../middleware.ts'
 
@@ -18,7 +18,7 @@ export interface SentOperation extends OperationParams {
  */
 export function sentOperation({ request, body, sender }: Exchange, findDocument: FindDocument): SentOperation | null {
   const isGet = request.method === 'GET'
-  if (isGet && !isPercentEncoded(request.target)) return null
+  if (isGet && !hasEncodedQuery(request.target)) return null
   const sent = isGet ? parametersIn(request.query) : isJsonPost(request) ? objectIn(body) : null
   if (sent === null || (!isGet && Object.keys(sent).some((name) => !parameters.includes(name)))) return null
   const variables: unknown = isGet ? parsed(sent.variables) : (sent.variables ?? null)
