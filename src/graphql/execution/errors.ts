@@ -30,7 +30,7 @@ const always400: readonly unknown[] = [overBoundCode, unknownOperationCode]
 const badRequest = { http: { status: 400, spec: true } }
 
 /** Extensions of a transient error: the restart of a database takes a few seconds. */
-const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
+const unavailable = { http: { status: 503, headers: { 'retry-after': '2' } } }
 
 /** Converts the errors of a result into their public form; a response with errors is not cached. */
 export function publicErrors(
@@ -63,11 +63,11 @@ function publicError(error: unknown, report: ReportUnexpected): GraphQLError {
   const passing = passingCode(broken)
   if (passing !== null) {
     const [code, message] = passing
-    return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...retryLater } })
+    return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...unavailable } })
   }
   if (broken instanceof DatabaseRefused) {
     report(broken)
-    const extensions = { code: 'DATABASE_UNAVAILABLE', ...retryLater }
+    const extensions = { code: 'DATABASE_UNAVAILABLE', ...unavailable }
     return new GraphQLError("The database can't be read now. Try again later.", {
       path: at?.path ?? null,
       extensions,

@@ -130,7 +130,7 @@ class OperationExecutor implements Executor {
     const { data, errors } =
       error === undefined
         ? await this.#admitAndRun(
-            { operation, coerced, cost: operation.costOf(coerced), fixed: compiled },
+            { operation, coerced, cost: operation.costOf(coerced), compiledFixed: compiled },
             { variables, event },
             requestContext,
           )
@@ -170,7 +170,7 @@ class OperationExecutor implements Executor {
   }
 
   async #admitAndRun(
-    { operation, coerced, cost, fixed }: RunnableOperation,
+    { operation, coerced, cost, compiledFixed }: RunnableOperation,
     params: OperationParams,
     requestContext: RequestContext,
   ): Promise<ExecutionResult> {
@@ -182,7 +182,7 @@ class OperationExecutor implements Executor {
     // The context is created after admission: a waiting operation holds no loaders.
     const work = (): Promise<ExecutionResult> =>
       this.#runConsistently(requestContext, (context) =>
-        operation.execute({ coerced, cost, fixed }, params, context, requestContext, this.#fallbacks),
+        operation.execute({ coerced, cost, compiledFixed }, params, context, requestContext, this.#fallbacks),
       )
     const result = await this.#admission.run(work, { cost: units, hasLongReads, sender, signal })
     const most = params.event === undefined ? this.#limits.cost : this.#maxCostOfEvent

@@ -46,7 +46,7 @@ export interface RunnableOperation {
   readonly coerced: Variables
   readonly cost: QueryCost
   /** The compiled operation of a fixed document; absent for an operation of a client, whose variant depends on its variables. */
-  readonly fixed?: CompiledOperation | undefined
+  readonly compiledFixed?: CompiledOperation | undefined
 }
 
 /** The field that a subscription selects. */
@@ -128,13 +128,13 @@ export class PreparedOperation {
    * response that is too long is replaced by an error.
    */
   async execute(
-    { coerced, cost, fixed }: Pick<RunnableOperation, 'coerced' | 'cost' | 'fixed'>,
+    { coerced, cost, compiledFixed }: Pick<RunnableOperation, 'coerced' | 'cost' | 'compiledFixed'>,
     { variables, event }: RunParams,
     context: ResolverContext,
     requestContext: WaitingRequest,
     fallbacks: FallbackQueue,
   ): Promise<ExecutionResult> {
-    const stored = fixed ?? this.compiledFor(coerced)
+    const stored = compiledFixed ?? this.compiledFor(coerced)
     const compiled = stored === 'no place' ? await this.#compiledForRun(coerced, requestContext, fallbacks) : stored
     const { responseCharacters } = this.#limits
     const maxCharacters =
@@ -156,7 +156,7 @@ export class PreparedOperation {
       executeByGraphqlJs({ ...args, variableValues: variables, contextValue: context }),
     )
     // graphql-js cannot write the body of a REST response: only its errors are used.
-    if (fixed !== undefined && result.errors === undefined)
+    if (compiledFixed !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
     const length = lengthOfText(result.data, maxCharacters)
     if (length > maxCharacters) return { errors: [tooLongResponse(length, maxCharacters)] }

@@ -73,7 +73,7 @@ function converted(where: WhereArgument | null): VaultFilter {
     status: distinct('status', where?.status, vaultStatuses.length),
     strategy: texts('strategy', maxFilterValues),
     owner: distinct('owner', where?.owner, maxFilterValues),
-    valueUsd: rangeOf(where?.valueUsd),
+    valueUsd: valueRangeOf(where?.valueUsd),
     pair: where?.pair == null ? null : distinctPairs(requireAtMost('pair', where.pair, maxPools)),
     venue: texts('venue', maxPools),
   }
@@ -91,7 +91,7 @@ export const longReadsOfList = declareLongReads(({ where, orderBy }) => {
   return { count: filterCosts.count, ...(!isInOrder && { own: filterCosts.list }) }
 })
 
-function rangeOf(range: RangeArgument | null | undefined): ValueRange | null {
+function valueRangeOf(range: RangeArgument | null | undefined): ValueRange | null {
   const { gte = null, lte = null } = range ?? {}
   if (gte === null && lte === null) return null
   if (gte === null || lte === null || new Decimal(gte).lessThanOrEqualTo(lte)) return { gte, lte }

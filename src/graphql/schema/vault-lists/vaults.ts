@@ -91,7 +91,7 @@ interface PageArguments {
 async function vaultPage(context: ResolverContext, list: string, args: PageArguments): Promise<Page<VaultRow>> {
   const { field: orderBy, direction } = args.orderBy
   const filter = filterOf(args.where)
-  const { length, isBackward, cursor } = rangeOf(args)
+  const { length, isBackward, cursor } = requestedPage(args)
   const after = cursor == null ? null : readCursor(isBackward ? 'before' : 'after', cursor, orderBy)
   const page = { filter, orderBy, direction: isBackward ? opposite[direction] : direction, first: length, after }
   const rows = (await loadPage(context, list, page)) ?? []
@@ -115,7 +115,7 @@ const opposite: Record<OrderDirection, OrderDirection> = { ASC: 'DESC', DESC: 'A
  * Returns the length of the page, its direction, and its cursor.
  * @throws {InvalidArgument} if the arguments of both are mixed
  */
-function rangeOf({ first, after, last, before }: PageArguments) {
+function requestedPage({ first, after, last, before }: PageArguments) {
   if (last == null) {
     if (before != null) throw new InvalidArgument('before', 'is given without last')
     return { length: requireWithin('first', first, listLimits.vaults), isBackward: false, cursor: after }
