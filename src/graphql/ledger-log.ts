@@ -5,6 +5,7 @@ import {
   type LedgerCommit,
   readCommits,
   readNewestCommit,
+  readRowsOfCommit,
   readRowsOfCommits,
 } from '../database/commits/ledger-commits.ts'
 import type { LedgerRow } from '../database/read/rows.ts'
@@ -27,7 +28,7 @@ export interface StreamedRow extends LedgerRow {
   readonly cursor: string
 }
 
-/** The rows of one commit, in order. */
+/** Rows of one commit, in order: those after the position that was asked for. */
 export interface StreamedCommit {
   readonly seq: number
   readonly version: string
@@ -38,6 +39,8 @@ export interface StreamedCommit {
 export interface CommitPage {
   readonly kind: 'commits'
   readonly commits: readonly StreamedCommit[]
+  /** The position after these rows: in the last commit, where that has more. */
+  readonly end: LedgerPosition
   /** Whether there were no further commits at the time of the read. */
   readonly isEnd: boolean
 }
@@ -61,8 +64,13 @@ export interface LedgerLog {
   /**
    * Reads the commits after a position.
    * @param vaults rows of commits that changed none of these vaults are omitted; null for all
+   * @param only whether the page ends with a whole commit, even where that has more rows than a page
    */
-  after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoCommits>
+  after(
+    position: LedgerPosition,
+    vaults: readonly string[] | null,
+    only?: 'whole commits',
+  ): Promise<CommitPage | NoCommits>
 }
 
 /** Creates the log of ledger rows on a database. */
@@ -76,7 +84,7 @@ export function createLedgerLog(
       return newest === null ? beginning : { seq: newest.seq, version: newest.version, rows: null }
     },
 
-    async after(position, vaults) {
+    async after(position, vaults, only) {
       const signal = AbortSignal.timeout(limits.milliseconds)
       // With the commit of the position, which verifies it.
       const most = 1 + limits.commits
@@ -90,11 +98,18 @@ export function createLedgerLog(
       const start = first === undefined || isPartial ? Math.max(1, position.seq) : position.seq + 1
       const isWhole = later.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)
       if (!isWhole) return { kind: 'lost' }
-      if (later.length === 0) return { kind: 'none' }
+      const [next] = later
+      if (next === undefined) return { kind: 'none' }
+      const isLastRead = (commits: number): boolean => read.length < most && commits === later.length
+      const offset = next.seq === position.seq ? (position.rows ?? 0) : 0
+      if (only === undefined && (offset > 0 || numberOfRows(next) > limits.rows)) {
+        const { commit, end } = await partOf(database, next, { offset, limit: limits.rows }, signal)
+        return { kind: 'commits', commits: [commit], end, isEnd: end.rows === null && isLastRead(1) }
+      }
       const commits = firstPage(later, limits.rows)
       const rows = await rowsOf(database, commits, signal)
-      const isEnd = read.length < most && commits.length === later.length
-      return { kind: 'commits', commits: commits.map((commit) => streamed(commit, rows, position)), isEnd }
+      const streamed = commits.map((commit) => streamedCommit(commit, rows.get(nonceOf(commit.version)) ?? [], 0))
+      return { kind: 'commits', commits: streamed, end: endOf(commits), isEnd: isLastRead(commits.length) }
     },
   }
 }
@@ -123,8 +138,8 @@ export function formatLedgerPosition({ version, rows }: LedgerPosition): string 
 /** Returns the first commits that together have a limited number of rows, and at least one commit. */
 function firstPage(commits: readonly LedgerCommit[], maxRows: number): readonly LedgerCommit[] {
   let rows = 0
-  const end = commits.findIndex(({ ledgerRows, isOfVaults }) => {
-    rows += isOfVaults ? (ledgerRows ?? 0) : 0
+  const end = commits.findIndex((commit) => {
+    rows += numberOfRows(commit)
     return rows > maxRows
   })
   return end < 0 ? commits : commits.slice(0, Math.max(1, end))
@@ -135,24 +150,49 @@ async function rowsOf(
   commits: readonly LedgerCommit[],
   signal: Cancellation,
 ): Promise<ReadonlyMap<string, readonly CommittedRow[]>> {
-  const withRows = commits.filter(({ ledgerRows, isOfVaults }) => isOfVaults && ledgerRows !== 0)
+  const withRows = commits.filter((commit) => numberOfRows(commit) > 0)
   const rows = new Map<string, CommittedRow[]>(withRows.map(({ version }) => [nonceOf(version), []]))
   for (const row of await readRowsOfCommits(database, [...rows.keys()], signal)) rows.get(row.nonce)?.push(row)
-  for (const { version, ledgerRows } of withRows) {
-    const found = rows.get(nonceOf(version))?.length
-    if (found !== ledgerRows) throw new Error(`Commit ${version} has ${found} ledger rows, and noted ${ledgerRows}.`)
+  for (const commit of withRows) {
+    const found = rows.get(nonceOf(commit.version))?.length ?? 0
+    if (found !== commit.ledgerRows) throw unlikeNoted(commit, found)
   }
   return rows
 }
 
-function streamed(
-  { seq, version }: LedgerCommit,
-  rowsByNonce: ReadonlyMap<string, readonly CommittedRow[]>,
-  position: LedgerPosition,
-): StreamedCommit {
-  const rows = (rowsByNonce.get(nonceOf(version)) ?? []).map((row, index) => ({
-    ...row,
-    cursor: `${version}.${index + 1}`,
-  }))
-  return { seq, version, rows: seq === position.seq ? rows.slice(position.rows ?? 0) : rows }
+/** Reads the next rows of a commit: as many as a page has, or all that are left. */
+async function partOf(
+  database: Pick<Database, 'query'>,
+  commit: LedgerCommit,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  signal: Cancellation,
+): Promise<{ readonly commit: StreamedCommit; readonly end: LedgerPosition }> {
+  const { seq, version } = commit
+  const left = numberOfRows(commit) - offset
+  const expected = Math.min(limit, Math.max(0, left))
+  const rows = expected === 0 ? [] : await readRowsOfCommit(database, nonceOf(version), { offset, limit }, signal)
+  if (rows.length !== expected) throw unlikeNoted(commit, offset + rows.length)
+  const end = { seq, version, rows: left > expected ? offset + expected : null }
+  return { commit: streamedCommit(commit, rows, offset), end }
+}
+
+/** Returns the number of a commit's rows that may be of the requested vaults. */
+function numberOfRows({ ledgerRows, isOfVaults }: LedgerCommit): number {
+  return isOfVaults ? (ledgerRows ?? 0) : 0
+}
+
+function unlikeNoted({ version, ledgerRows }: LedgerCommit, found: number): Error {
+  return new Error(`Commit ${version} has ${found} ledger rows, and noted ${ledgerRows}.`)
+}
+
+/** @param offset number of the commit's rows before these */
+function streamedCommit({ seq, version }: LedgerCommit, rows: readonly CommittedRow[], offset: number): StreamedCommit {
+  const cursorOf = (index: number): string => `${version}.${offset + index + 1}`
+  return { seq, version, rows: rows.map((row, index) => ({ ...row, cursor: cursorOf(index) })) }
+}
+
+/** Returns the position after commits. */
+function endOf(commits: readonly LedgerCommit[]): LedgerPosition {
+  const { seq, version } = commits.at(-1) ?? beginning
+  return { seq, version, rows: null }
 }

@@ -42,7 +42,7 @@ export const subscriptionLimits = {
 
 /** Limits of one read of the ledger rows of commits (`graphql/ledger-log.ts`). */
 export const ledgerLogLimits = {
-  rows: 500, // Unless one commit has more: about 150 KB.
+  rows: 500, // About 150 KB. Of a commit with more, a part; only new commits are read whole, once for all streams.
   commits: 1_000, // Those without ledger rows cost little.
   milliseconds: 10_000, // On a silent connection all streams would wait.
 } as const

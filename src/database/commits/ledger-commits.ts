@@ -35,14 +35,22 @@ const commitsFrom: Statement = {
     from commit_log where seq >= $1::bigint order by seq limit $2::integer`,
 }
 
-/** Rows of one commit are in a total order that all readers share: the index of a row in it is a part of its stream position. */
-const rowsOfCommits: Statement = {
-  name: 'ledger_rows_of_commits',
-  text: `select commit_nonce::text as nonce, vault.address as "vaultAddress", ${hexOf('tx_hash')} as "txHash",
+const rowsWithVault = `select commit_nonce::text as nonce, vault.address as "vaultAddress", ${hexOf('tx_hash')} as "txHash",
       log_index as "logIndex", ledger_row.block::float8 as block, ts::float8 as ts, type::text as type,
       amount_usd::text as "amountUsd", position_id as "positionId", reason
-    from ledger_row join vault on vault.id = vault_id where commit_nonce = any($1::bigint[])
-    order by ledger_row.block, log_index, tx_hash, vault.address`,
+    from ledger_row join vault on vault.id = vault_id`
+
+/** Rows of one commit are in a total order that all readers share: the index of a row in it is a part of its stream position. */
+const inCommitOrder = 'order by ledger_row.block, log_index, tx_hash, vault.address'
+
+const rowsOfCommits: Statement = {
+  name: 'ledger_rows_of_commits',
+  text: `${rowsWithVault} where commit_nonce = any($1::bigint[]) ${inCommitOrder}`,
+}
+
+const rowsOfCommit: Statement = {
+  name: 'ledger_rows_of_commit',
+  text: `${rowsWithVault} where commit_nonce = $1::bigint ${inCommitOrder} offset $2::integer limit $3::integer`,
 }
 
 type Queries = Pick<Database, 'query'>
@@ -76,4 +84,14 @@ export function readRowsOfCommits(
 ): Promise<CommittedRow[]> {
   if (nonces.length === 0) return Promise.resolve([])
   return database.query<CommittedRow & { type: EventType }>(rowsOfCommits, [nonces], signal)
+}
+
+/** Reads some of the ledger rows of a commit, in their order: those after the first `offset` ones. */
+export function readRowsOfCommit(
+  database: Queries,
+  nonce: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  signal: Cancellation,
+): Promise<CommittedRow[]> {
+  return database.query<CommittedRow & { type: EventType }>(rowsOfCommit, [nonce, offset, limit], signal)
 }

@@ -15,14 +15,13 @@ import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
-import { endOf } from '../../../src/http/live/ledger/next-commits.ts'
 import { LedgerSubscriber, type StartPosition } from '../../../src/http/live/ledger/ledger-subscriber.ts'
 import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
 import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { RowNotReady } from '../../../src/http/live/ledger/row-failures.ts'
 import { ledgerLogLimits, type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
 import { heapBytes } from '../../support/heap.ts'
-import { emptyDatabase } from '../../support/database.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
 
 const nothing = (): void => undefined
@@ -39,7 +38,8 @@ const commitsAfter = (after: number, newest: number): StreamedCommit[] =>
 
 /** Returns the page of these commits, if any. */
 function pageWith(commits: readonly StreamedCommit[]): CommitPage | NoCommits {
-  return commits.length === 0 ? { kind: 'none' } : { kind: 'commits', commits, isEnd: true }
+  const last = commits.at(-1)
+  return last === undefined ? { kind: 'none' } : { kind: 'commits', commits, end: behind(last.seq), isEnd: true }
 }
 
 const pageAfter = (after: number, newest: number) => pageWith(commitsAfter(after, newest))
@@ -188,7 +188,7 @@ test.each(['end', 'after'] as const)(
   },
 )
 
-test('a page of the log has a limited number of commits and rows, unless one commit has more', async () => {
+test('a page of the log has a limited number of commits and rows, of a commit with more a part', async () => {
   const database = await emptyDatabase()
   const vault = addressOf(1)
   await apply(database, [strategy('calm'), opened(vault, 'calm')])
@@ -203,20 +203,54 @@ test('a page of the log has a limited number of commits and rows, unless one com
       Array.from({ length: rows }, () => event(vault, ++now, details)),
     )
   }
-  expect(await pagesOf(log, start)).toEqual([[maxCommits / 2, maxCommits / 2], [1], [maxCommits + 1], [1]])
+  expect(await pagesOf(log, start)).toEqual([[maxCommits / 2, maxCommits / 2], [1], [maxCommits], [1], [1]])
+  const whole = [[maxCommits / 2, maxCommits / 2], [1], [maxCommits + 1], [1]]
+  expect(await pagesOf(log, start, 'whole commits')).toEqual(whole)
   const oneByOne = createLedgerLog(database, { ...ledgerLogLimits, commits: 1 })
   expect(await pagesOf(oneByOne, start)).toEqual([[maxCommits / 2], [maxCommits / 2], [1], [maxCommits + 1], [1]])
 })
 
+test('a commit with more rows than a page is read in parts, from any of its rows on, and to its end', async () => {
+  const database = await emptyDatabase()
+  const vault = addressOf(1)
+  await apply(database, [strategy('calm'), opened(vault, 'calm')])
+  const rows = 25
+  const harvests = Array.from({ length: rows }, (_, at) =>
+    event(vault, midnight + 1 + at, { type: 'harvest', amountUsd: '1', positionId: 'p' }),
+  )
+  await apply(database, harvests)
+  const end = await createLedgerLog(database).end()
+  for (let before = 0; before <= rows; before++) {
+    const read: number[] = []
+    const counting: Pick<TestDatabase, 'query'> = {
+      query: async (...asked) => {
+        const found = await database.query(...asked)
+        if (asked[0].name.startsWith('ledger_rows')) read.push(found.length)
+        return found as never
+      },
+    }
+    const log = createLedgerLog(counting, { ...ledgerLogLimits, rows: 10 })
+    const cursors: string[] = []
+    let position: LedgerPosition = { ...end, rows: before }
+    for (let page = await log.after(position, null); page.kind === 'commits'; page = await log.after(position, null)) {
+      cursors.push(...page.commits.flatMap((commit) => commit.rows.map(({ cursor }) => cursor)))
+      position = page.end
+    }
+    const expected = Array.from({ length: rows - before }, (_, at) => `${end.version ?? ''}.${before + at + 1}`)
+    expect([cursors, position]).toEqual([expected, end])
+    expect(Math.max(0, ...read)).toBeLessThanOrEqual(10)
+  }
+})
+
 /** Reads all pages after a position, and returns the numbers of rows of their commits. */
-async function pagesOf(log: LedgerLog, start: LedgerPosition): Promise<number[][]> {
+async function pagesOf(log: LedgerLog, start: LedgerPosition, only?: 'whole commits'): Promise<number[][]> {
   const pages: number[][] = []
   for (let position: LedgerPosition | null = start; position !== null;) {
-    const page = await log.after(position, null)
+    const page = await log.after(position, null, only)
     if (page.kind === 'none') break
     if (page.kind !== 'commits') throw new Error(`There is no page: ${page.kind}`)
     pages.push(page.commits.map(({ rows }) => rows.length))
-    position = page.isEnd ? null : endOf(page.commits)
+    position = page.isEnd ? null : page.end
   }
   return pages
 }

@@ -4,7 +4,7 @@ import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Drainable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
-import { endOf, type NextCommits } from './next-commits.ts'
+import type { NextCommits } from './next-commits.ts'
 import type { LedgerTail, TailSubscriber } from './ledger-tail.ts'
 import { RowsUnreadable } from './row-failures.ts'
 import { type MatchingRow, matchingRows, type RowFilter } from './row-filter.ts'
@@ -133,7 +133,7 @@ export class LedgerSubscriber implements TailSubscriber, Drainable {
     switch (next.kind) {
       case 'commits':
         this.#awaited.end()
-        return this.#write(matchingRows(next.commits, this.#options.filter), endOf(next.commits), timeUp)
+        return this.#write(matchingRows(next.commits, this.#options.filter), next.end, timeUp)
       case 'none':
         this.#sendFreshness()
         return false
@@ -176,9 +176,9 @@ export class LedgerSubscriber implements TailSubscriber, Drainable {
   }
 
   /** @param end position after the rows; the commits themselves are not kept while rows are produced */
-  async #write(rows: MatchingRow[], end: LedgerPosition | null, timeUp?: Cancellation): Promise<boolean> {
+  async #write(rows: MatchingRow[], end: LedgerPosition, timeUp?: Cancellation): Promise<boolean> {
     const written = await this.#writer.write(rows, timeUp)
-    if (written === 'all') this.#position = end ?? this.#position
+    if (written === 'all') this.#position = end
     return written !== 'closed'
   }
 

@@ -5,7 +5,7 @@ import type { LiveLimits } from '../../../limits/live.ts'
 import { FailureReport } from '../../async/failure-report.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-import { endOf, isSamePlace, type NextCommits } from './next-commits.ts'
+import { isSamePlace, type NextCommits } from './next-commits.ts'
 import { limitProductionTime } from './production-time.ts'
 import { RowFailures, wrapReadError } from './row-failures.ts'
 
@@ -116,10 +116,10 @@ export class LedgerTail {
     if (last === undefined) return notInMemory
     if (last.version !== position.version || (position.rows ?? 0) > last.rows.length) return lost
     const later = this.#window.slice(position.rows === null ? place + 1 : place)
-    if (later.length === 0) return none
     const [first, ...others] = later
-    if (position.rows === null || first === undefined) return { kind: 'commits', commits: later }
-    return { kind: 'commits', commits: [{ ...first, rows: first.rows.slice(position.rows) }, ...others] }
+    if (first === undefined) return none
+    const commits = position.rows === null ? later : [{ ...first, rows: first.rows.slice(position.rows) }, ...others]
+    return { kind: 'commits', commits, end: this.#end ?? position }
   }
 
   /**
@@ -164,9 +164,9 @@ export class LedgerTail {
 
   async #readNextPage(): Promise<void> {
     const start = this.#end ?? (await this.#restart())
-    const page = await this.#readLogPage(start, null)
+    const page = await this.#readLogPage(start, null, 'whole commits')
     if (page.kind === 'commits') {
-      this.#append(page.commits)
+      this.#append(page)
       this.#mayHaveMore ||= !page.isEnd
     } else if (page.kind !== 'none') await this.#restart()
     this.#isFailing = false
@@ -184,8 +184,8 @@ export class LedgerTail {
   }
 
   /** Reads the commits after a position. No client has a row before the response cache was notified of its commit. */
-  async #readLogPage(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoCommits> {
-    const page = await this.#log.after(position, vaults)
+  async #readLogPage(...asked: Parameters<LedgerLog['after']>): Promise<CommitPage | NoCommits> {
+    const page = await this.#log.after(...asked)
     const newest = page.kind === 'commits' ? page.commits.at(-1) : undefined
     if (newest !== undefined) await this.#versions.untilNotified(newest)
     return page
@@ -198,8 +198,8 @@ export class LedgerTail {
     return end
   }
 
-  #append(commits: readonly StreamedCommit[]): void {
-    this.#end = endOf(commits)
+  #append({ commits, end }: CommitPage): void {
+    this.#end = end
     this.#window.push(...commits)
     let weight = 0
     // The newest commit is kept, however many rows it has.
