@@ -25,7 +25,7 @@ export function workerMigrations(): readonly string[] {
 
 /** Registers a callback for the primary's stop message. */
 export function onStopMessage(stop: () => void): void {
-  hear((message) => {
+  onMessage((message) => {
     if (message.kind === 'stop') stop()
   })
 }
@@ -39,7 +39,7 @@ export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
   const metrics = createMetrics({ cache: () => cache.figures(), versions, readServer, worker: workerNumber() ?? 0 })
   const toPrimary = createIpcQuestions(metricsTimeoutMilliseconds)
   let conditions: FeedConditions = noFeedProblems
-  hear((message) => {
+  onMessage((message) => {
     if (message.kind === 'feeds') conditions = message.conditions
     if (message.kind === 'all metrics') toPrimary.answer(message.id, message.text)
     if (message.kind !== 'own metrics?') return
@@ -66,7 +66,7 @@ export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
   return { ...gateway, metricsPort: null, firstFacts: nothing, feedEnded: nothing }
 }
 
-function hear(listener: (message: ToWorker) => void): void {
+function onMessage(listener: (message: ToWorker) => void): void {
   process.on('message', listener)
 }
 

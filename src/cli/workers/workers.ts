@@ -52,10 +52,10 @@ export function createWorkers({
     program,
     migrations,
     log,
-    onFork: (worker) => void worker.on('message', (message: ToPrimary) => hear(worker, message)),
+    onFork: (worker) => void worker.on('message', (message: ToPrimary) => onMessage(worker, message)),
   })
 
-  function hear(worker: Worker, message: ToPrimary): void {
+  function onMessage(worker: Worker, message: ToPrimary): void {
     if (message.kind === 'here') sendState(worker)
     if (message.kind === 'own metrics') toWorkers.answer(message.id, message.text)
     if (message.kind === 'all metrics?') {

@@ -22,12 +22,12 @@ export async function startWriterThreads(file: URL, url: string, count: number):
 }
 
 class WriterThread implements Writer {
-  #hear: (message: FromWriter) => void = () => undefined
+  #onMessage: (message: FromWriter) => void = () => undefined
   #fail: (error: unknown) => void = () => undefined
   #hasEnded = false
 
   constructor(readonly worker: Worker) {
-    worker.on('message', (message: FromWriter) => this.#hear(message))
+    worker.on('message', (message: FromWriter) => this.#onMessage(message))
     worker.on('error', (error) => this.#fail(error))
     worker.on('exit', () => {
       this.#hasEnded = true
@@ -39,7 +39,7 @@ class WriterThread implements Writer {
     if (this.#hasEnded) return Promise.reject(new RoundAbandoned('the thread of a writer has ended'))
     return new Promise((resolve, reject) => {
       this.#fail = reject
-      this.#hear = (message) => {
+      this.#onMessage = (message) => {
         if (message.kind === 'failed') reject(new RoundAbandoned(message.reason))
         else if (message.kind === 'applied') resolve({ ...message.applied, outcomes: unpackOutcomes(message.outcomes) })
         else if (message.kind === 'written') this.#pass(gate(unpackOutcomes(message.outcomes)))

@@ -25,7 +25,7 @@ async function settled(): Promise<void> {
 describe('a result that was evaluated before the notifications of commits stopped', () => {
   test.each([
     ['is being made', false],
-    ['waits for its commit to be heard of', true],
+    ['waits for the notification of its commit', true],
   ])('is not written, when it %s then: the next server may be behind', async (_, isMade) => {
     // The database server has a commit of which the gateway has not been notified.
     value.write(7)

@@ -8,7 +8,7 @@ const lookMilliseconds = 1_000
 /**
  * The wait of a stream for its position, which the server that is read from does not have: a standby that lags behind will
  * have it, and after a failover that has lost it no server will. The database is not queried meanwhile: after a failover all
- * streams may wait at once, and this process hears of the commit that ends the wait.
+ * streams may wait at once, and this process is notified of the commit that ends the wait.
  */
 export class AwaitedPosition {
   readonly #versions: DataVersions
