@@ -1,9 +1,10 @@
-import { type FileHandle, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { SourceEnd } from '../read-until.ts'
 import type { ContentReader } from './content-reader.ts'
 import type { InPlaceChangeDetector } from './in-place-changes.ts'
 import { openIfThere } from './open-file.ts'
+import { type PathAbsence, watchPath, type WatchedPath } from './rotation/watched-path.ts'
 
 const pollMilliseconds = 200
 /** A replaced file is closed when nothing was appended to it during this time. */
@@ -12,8 +13,6 @@ const quietMilliseconds = 1_000
 const maxMilliseconds = 3_000
 /** One whose last line is extended at each poll is closed after this time: that line is read late as a whole. */
 const maxMillisecondsWithinLine = 2 * maxMilliseconds
-/** A rotation leaves no file at the path for a moment: it is reported after this many polls, 5 s. */
-const missingPolls = 25
 
 /** Observes the file at a followed path. */
 export interface PathWatcher {
@@ -37,11 +36,6 @@ export interface PathWatcher {
   onLateLines(): void
   /** Called at the end of a gzipped file, which cannot grow; another one at its path is read on. */
   onGzipEnd(): void
-}
-
-/** How long a path has led to no file. All files that are read one after another share it: the path is theirs. */
-export interface PathAbsence {
-  polls: number
 }
 
 /** Options of {@link growingFile}. */
@@ -93,11 +87,27 @@ export interface GrowingFile {
   readonly takeSuccessors: () => readonly FileHandle[]
 }
 
+/** A read at the end of the available bytes. */
+interface ReadAttempt {
+  readonly hasRead: boolean
+  /** When it began, in milliseconds of performance.now(). */
+  readonly lookedAtMilliseconds: number
+}
+
 /** Time in which a file that has a successor was polled, in milliseconds; the time in which a chunk is applied does not count. */
-interface PolledTime {
+class PolledTime {
   /** Since the last bytes came. */
-  readonly quiet: number
-  readonly all: number
+  quiet = 0
+  all = 0
+  #polledAt = performance.now()
+
+  onPoll(hasSuccessor: boolean, hasRead: boolean): void {
+    const now = performance.now()
+    const elapsed = hasSuccessor ? Math.min(now - this.#polledAt, pollMilliseconds) : 0
+    this.#polledAt = now
+    this.quiet = hasRead ? 0 : this.quiet + elapsed
+    this.all += elapsed
+  }
 }
 
 /**
@@ -132,46 +142,52 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
     if (!isLast) await reader.verify()
     return true
   }
+  /**
+   * Looks where the path leads, opens the file that has replaced this one, and ends this one once that can be read.
+   * @returns whether all that is available was read, and more would be appended to this file
+   */
+  const lookForSuccessor = async (watched: WatchedPath, polled: PolledTime, hasRead: boolean): Promise<boolean> => {
+    const [successor = null] = successors
+    polled.onPoll(successor !== null, hasRead)
+    const leads = await watched.leadsTo(successor)
+    const isElsewhere = leads === 'another file'
+    const opened = successor === null && isElsewhere ? await openIfThere(name) : null
+    if (opened !== null) successors = [opened]
+    const isOver = successor !== null && isWaitOver(polled)
+    if (isOver) await openMissed(watched.seenAtNs())
+    isCut = isOver && reader.isWithinLine() && polled.quiet < quietMilliseconds
+    if (isOver && (await isSuccessorReady(isElsewhere))) ending = 'replaced'
+    // An empty file at the path has no more than this one.
+    const isNewest = successor === null || polled.quiet >= quietMilliseconds
+    return !hasRead && leads === 'this file' && ending === null && isNewest
+  }
+  /** Does what is due at the end of the available bytes, at most once in a poll's time, and finds out whether reading ends. */
+  const poll = async (watched: WatchedPath, polled: PolledTime, read: ReadAttempt): Promise<void> => {
+    const isAtEnd = await lookForSuccessor(watched, polled, read.hasRead)
+    options.endDetour()
+    const isLate = await options.hasLateLines()
+    const { lookedAtMilliseconds } = read
+    if (isAtEnd && !isLate) await onEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
+    if (await detectChange(ending !== null)) ending = 'changed in place'
+    else if (isLate && !reader.isWithinLine() && options.takeDetour(ending !== null)) ending = 'late lines'
+  }
   async function* chunks(): AsyncGenerator<Buffer> {
     const watched = await watchPath(options)
-    const polled = { quiet: 0, all: 0 }
-    let polledAt = performance.now()
+    const polled = new PolledTime()
     let nextPollAt = performance.now() + pollMilliseconds
     try {
       while (!signal.aborted) {
         const lookedAtMilliseconds = performance.now()
         const chunk = await reader.read()
-        if (chunk.length > 0) polled.quiet = 0
-        if (chunk.length > 0 || reader.hasEnded()) yield chunk
+        const hasRead = chunk.length > 0
+        if (hasRead) polled.quiet = 0
+        if (hasRead || reader.hasEnded()) yield chunk
         // While every read finds more, the path is looked at as often as otherwise.
-        if (chunk.length > 0 && (!reader.isAtEnd() || performance.now() < nextPollAt)) continue
+        if (hasRead && (!reader.isAtEnd() || performance.now() < nextPollAt)) continue
         nextPollAt = performance.now() + pollMilliseconds
-        const [successor = null] = successors
-        const elapsed = successor === null ? 0 : Math.min(performance.now() - polledAt, pollMilliseconds)
-        polledAt = performance.now()
-        polled.quiet += chunk.length > 0 ? 0 : elapsed
-        polled.all += elapsed
-        const leads = await watched.leadsTo(successor)
-        const isElsewhere = leads === 'another file'
-        const opened = successor === null && isElsewhere ? await openIfThere(name) : null
-        if (opened !== null) successors = [opened]
-        const isOver = successor !== null && isWaitOver(polled)
-        if (isOver) await openMissed(watched.seenAtNs())
-        isCut = isOver && reader.isWithinLine() && polled.quiet < quietMilliseconds
-        if (isOver && (await isSuccessorReady(isElsewhere))) ending = 'replaced'
-        // An empty file at the path has no more than this one.
-        const isAtEnd =
-          chunk.length === 0 &&
-          leads === 'this file' &&
-          ending === null &&
-          (successor === null || polled.quiet >= quietMilliseconds)
-        options.endDetour()
-        const isLate = await options.hasLateLines()
-        if (isAtEnd && !isLate) await onEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
-        if (await detectChange(ending !== null)) ending = 'changed in place'
-        else if (isLate && !reader.isWithinLine() && options.takeDetour(ending !== null)) ending = 'late lines'
+        await poll(watched, polled, { hasRead, lookedAtMilliseconds })
         if (ending !== null) return
-        if (chunk.length === 0) await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
+        if (!hasRead) await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }
     } finally {
       await reader.close()
@@ -188,31 +204,5 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
       successors = []
       return taken
     },
-  }
-}
-
-/** Watches whether a path leads to the open file, and counts the polls at which it leads to none. */
-async function watchPath({ name, handle, watcher, absence }: GrowingFileOptions) {
-  let seenAtNs = (await handle.stat({ bigint: true })).mtimeNs
-  return {
-    /** Tells where the path leads, compared with the successor where there is one. */
-    async leadsTo(successor: FileHandle | null): Promise<'this file' | 'another file' | 'none'> {
-      try {
-        const [there, here] = await Promise.all([
-          stat(name, { bigint: true }),
-          (successor ?? handle).stat({ bigint: true }),
-        ])
-        if (absence.polls >= missingPolls) watcher?.onFound()
-        absence.polls = 0
-        if (there.ino !== here.ino || there.dev !== here.dev) return 'another file'
-        if (successor === null) seenAtNs = here.mtimeNs
-        return 'this file'
-      } catch (error) {
-        if (++absence.polls === missingPolls) watcher?.onMissing((error as Error).message)
-        return 'none'
-      }
-    },
-    /** Time of the file's last change, in nanoseconds, when the path led to it last. */
-    seenAtNs: () => seenAtNs,
   }
 }

@@ -1,5 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { PathAbsence, PathWatcher } from '../growing-file.ts'
+import type { PathWatcher } from '../growing-file.ts'
+import type { PathAbsence } from './watched-path.ts'
 import { Detours, type EarlierFile } from './detours.ts'
 import type { FileBeginning } from './file-beginning.ts'
 import { LateFiles } from './late-files.ts'
