@@ -108,7 +108,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.input === undefined) return 'is missing'
   if (issue.code === 'invalid_key') return 'is not a name of 1 to 200 characters without NUL'
   if (issue.code === 'invalid_type' && (issue.path ?? []).length === 0) return 'the line is not a JSON object'
-  if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, not ${expected(issue.expected)}`
+  if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, ${typeProblem(issue.expected, issue.input)}`
   if (issue.code === 'invalid_value')
     return `is ${formatValue(issue.input)}, not ${issue.values.map(formatValue).join(' or ')}`
   if (issue.code === 'too_small')
@@ -134,8 +134,16 @@ function typeName(value: unknown): string {
   return value instanceof NumberText ? formatValue(value) : article(typeof value)
 }
 
-function expected(type: string): string {
-  return type === 'number' || type === 'int' ? 'a whole number' : article(type === 'record' ? 'object' : type)
+/** Describes why a value is not of an expected type. */
+function typeProblem(expected: string, value: unknown): string {
+  if (expected === 'number' || expected === 'int') return exceededLimit(value) ?? 'not a whole number'
+  return `not ${article(expected === 'record' ? 'object' : expected)}`
+}
+
+/** Returns which limit of safe integers a whole number exceeds; null for any other value. */
+function exceededLimit(value: unknown): string | null {
+  if (!(value instanceof NumberText) || !/^-?\d+$/.test(value.text)) return null
+  return value.text.startsWith('-') ? `less than ${Number.MIN_SAFE_INTEGER}` : `more than ${Number.MAX_SAFE_INTEGER}`
 }
 
 function article(noun: string): string {
