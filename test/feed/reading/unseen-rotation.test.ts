@@ -280,6 +280,20 @@ describe('lines that are added to the file before are applied after a restart of
     expect(said).not.toContain('stopped')
   })
 
+  test('where an older file, which has such lines too, was read in between', async () => {
+    await late()
+    await appendFile(feed, lineOf(second))
+    await rename(`${feed}.1`, `${feed}.2`)
+    await rename(feed, `${feed}.1`)
+    await writeFile(feed, lineOf(third))
+    await follow(clock)
+    await becomes('103')
+    expect(await points()).toBe(6)
+    await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 21, '6')))
+    await eventually(async () => expect(await points(), said).toBe(7))
+    expect(said).not.toContain('stopped')
+  })
+
   test('where they waited to be read when the gateway was stopped', async () => {
     const stop = await follow(clock)
     await late()

@@ -34,7 +34,9 @@ export function fromNewest(
       const isNewer = (one: RotationCandidate): boolean => files.indexOf(one) < at
       const isUnread = (one: RotationCandidate): boolean => sinceNs !== null && one.stats.mtimeNs >= sinceNs
       demandReadable(isUnread(file) ? (sinceNs ?? 0n) : file.stats.mtimeNs)
-      return [file, ...generationsOf(files.filter((one) => one !== file && (isNewer(one) || isUnread(one))))]
+      const others = generationsOf(files.filter((one) => one !== file && (isNewer(one) || isUnread(one))))
+      // The file that is read last is watched for late lines: the newest one.
+      return others.length === 0 || others.some(isNewer) ? [file, ...others] : [file, ...others, file]
     }
     demandReadable()
     return []
