@@ -73,11 +73,22 @@ export async function extendsBeyond(
 }
 
 /**
- * Tells whether a file contains everything before a position, and nothing after it.
- * @param signal ends reading; the result is false then
+ * Returns the digest of all contents of a file, uncompressed or gzipped.
+ * @param signal ends reading; the result is null then
+ * @returns null where they cannot be unpacked
  */
-export async function endsAt(handle: FileHandle, position: BytePosition, signal?: AbortSignal): Promise<boolean> {
-  return (await readApplied(handle, position, signal))?.hasMore === false
+export async function digestOfFile(handle: FileHandle, signal: AbortSignal): Promise<string | null> {
+  const digest = new PrefixDigest()
+  try {
+    for await (const chunk of contentsOf(handle)) {
+      digest.update(chunk)
+      if (signal.aborted) return null
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFeed)) throw error
+    return null
+  }
+  return digest.fingerprint()
 }
 
 /**

@@ -147,7 +147,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       if (earlier && (await hasLateLines(earlier))) watcher?.onLeft(await readName(name, earlier.handle))
       if (earlier && detours.hadAny(handle)) await file.lateFiles.add(earlier)
       if (earlier && !successors.includes(earlier.handle)) await earlier.handle.close()
-      file.finished.add(await fileVersion(handle))
+      file.finished.add(await fileVersion(handle)).add(from.digest.fingerprint())
       const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.digest.bytes
       const left = { handle, beginning, bytesRead, end: from.digest.end() }
       const position = inText(stored)

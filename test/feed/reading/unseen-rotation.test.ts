@@ -8,6 +8,7 @@ import {
   readFile,
   rename,
   rm,
+  stat,
   symlink,
   utimes,
   writeFile,
@@ -192,6 +193,33 @@ describe('lines that are added to a file after the next one was begun are applie
     await becomes('102')
     expect(said).not.toContain('stopped')
   })
+})
+
+test('lines are late after a file that had some before was compressed', async () => {
+  await writeFile(feed, feedText(start))
+  await follow()
+  await becomes('100')
+  await link(feed, `${feed}.1`)
+  await replaceBy(lineOf(first))
+  await becomes('101')
+  await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
+  await eventually(async () => expect(await points(), said).toBe(4))
+  const { atime, mtime } = await stat(`${feed}.1`)
+  await writeFile(`${feed}.2.gz`, gzipSync(await readFile(`${feed}.1`)))
+  await utimes(`${feed}.2.gz`, atime, mtime)
+  await rename(feed, `${feed}.1`)
+  await writeFile(feed, lineOf(second))
+  await becomes('102')
+  await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 21, '6')))
+  await appendFile(feed, lineOf(third))
+  await becomes('103')
+  await pause(500)
+  await rename(`${feed}.1`, `${feed}.3`)
+  // Before a file is left, the late lines of the one before it are read.
+  await rename(feed, `${feed}.1`)
+  await writeFile(feed, lineOf(fourth))
+  await becomes('104')
+  expect(await points(), said).toBe(8)
 })
 
 test('lines are late while the newer file ends within a line, which is read when it is complete', async () => {

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { endsAt } from '../file-position.ts'
+import { digestOfFile } from '../file-position.ts'
 import type { PathWatcher } from '../growing-file.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
 import { fileVersion, isSameFile } from './file-identity.ts'
@@ -16,7 +16,7 @@ interface MissedFilesOptions {
   /** Time of its last change when it was seen at the path last, in nanoseconds. */
   readonly sinceNs: bigint
   readonly successor: FileHandle
-  /** Versions of the files that were read to their end. */
+  /** Versions of the files that were read to their end, and digests of their contents. */
   readonly finished: ReadonlySet<string>
   readonly signal: AbortSignal
   readonly watcher: PathWatcher | undefined
@@ -29,12 +29,12 @@ interface MissedFilesOptions {
  */
 export async function openMissed(options: MissedFilesOptions): Promise<readonly FileHandle[]> {
   const { name, handle, digest, sinceNs, successor, finished, signal, watcher } = options
-  const end = digest.end()
+  const read = digest.fingerprint()
   const wasRead = async (one: FileHandle): Promise<boolean> =>
     (await isSameFile(one, handle)) ||
     finished.has(await fileVersion(one)) ||
     // A compressed copy, in place of the file itself: a file that only begins like it has more.
-    (end.byte > 0 && (await endsAt(one, end, signal)))
+    [read, ...finished].includes((await digestOfFile(one, signal)) ?? '')
   const missed = await openRotated(name, [successor], writtenSince(sinceNs, wasRead))
   if (missed.length > 0) watcher?.onRotated(missed.map((each) => each.path))
   return missed.map((each) => each.handle)
