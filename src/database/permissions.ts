@@ -39,9 +39,12 @@ export async function refusalOfReadOnly(database: Pick<Database, 'query'>): Prom
   return new DatabaseRefused(`${lacking}${remedy}`)
 }
 
+/** Code of the schema engine's error for a schema that has tables, and no record of migrations. */
+const schemaNotEmpty = 'P3005'
+
 /**
- * Returns an error that explains why a role cannot apply migrations, and the remedy.
- * @returns null where permissions are not the cause
+ * Returns an error that explains why a role cannot apply migrations, or why a database cannot have them, and the remedy.
+ * @returns null where neither permissions nor other tables are the cause
  */
 export async function refusalOfMigrations(
   database: Pick<Database, 'query'>,
@@ -49,8 +52,16 @@ export async function refusalOfMigrations(
 ): Promise<DatabaseRefused | null> {
   // A read is refused with the server's error as the cause.
   const refusal = permissionDenial(error instanceof DatabaseRefused ? (error.cause ?? error) : error)
-  if (refusal === null) return null
+  const hasOtherTables = (error as { code?: unknown }).code === schemaNotEmpty
+  if (refusal === null && !hasOtherTables) return null
   const { role, name, schema } = await sessionOf(database)
+  if (refusal === null) {
+    const remedy = `let DATABASE_URL name an empty database, or the search_path of "${role}" an empty schema`
+    return new DatabaseRefused(
+      `The schema ${schema} of the database "${name}" has tables of another program: ${remedy}.`,
+      error,
+    )
+  }
   const remedy =
     `start once with the role that owns the database and its tables, then GRANT SELECT (and INSERT, UPDATE, DELETE, USAGE ON ALL SEQUENCES to one ` +
     `that applies facts) ON ALL TABLES IN SCHEMA ${schema}, and USAGE ON SCHEMA ${schema}, TO "${role}"; or GRANT CREATE ON SCHEMA ${schema} TO "${role}" where it is empty`

@@ -51,6 +51,15 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     expect(status).toBe(1)
   })
 
+  test('migrations, since it has tables of another program, causes one line with database and remedy', async () => {
+    await onDatabase('create table elsewhere (id int)')
+    const { status, stderr } = await run(['serve'], { DATABASE_URL: url, PORT: '0' })
+    expect(stderr).toMatch(
+      /^The schema public of the database "\w+" has tables of another program: let DATABASE_URL name an empty database, or .*\n$/,
+    )
+    expect(status).toBe(1)
+  })
+
   test('access to a schema causes remedies that name it', async () => {
     const asOwner = (sql: string): Promise<void> =>
       onDatabase(`create schema if not exists "Own"; set search_path = "Own"; ${sql}`)
