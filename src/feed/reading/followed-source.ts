@@ -173,7 +173,7 @@ async function openForPosition(
   readFrom: ReopenFrom,
 ): Promise<ByteSource> {
   const { name, handle, earlier, detours, signal, watcher } = left
-  const file = { ...left, readUntil: position?.readUntil ?? 0 }
+  const file = { ...left, readUntil: position?.readUntil ?? 0, finished: new Set<string>() }
   detours.forgetHandled()
   const undoDetours = async (mayBeLost = false) =>
     earlier && (mayBeLost || (await isUnread(file, earlier.handle))) ? detours.undo(handle, earlier) : null
@@ -215,6 +215,6 @@ async function openForPosition(
   const unread = await openUnread(file, open)
   // The file before the newest one is watched for late lines: it is the last to be read.
   const older = unread.length > 0 ? [...unread, earlier.handle] : []
-  const rest = { earlier: null, successors: [...older, handle, ...successors], finished: new Set<string>() }
+  const rest = { earlier: null, successors: [...older, handle, ...successors] }
   return followed({ ...file, ...earlier, ...rest }, await startOf(earlier.handle, position, signal))
 }

@@ -24,7 +24,10 @@ export interface FollowedFile extends FollowedPath {
   readonly earlier: EarlierFile | null
   /** The files that have replaced it, the oldest first, where these are known. */
   readonly successors: readonly FileHandle[]
-  /** Versions of the files that were read by this run to their end, and digests of their contents. */
+  /**
+   * Versions of the files that were read by this run to their end, and digests of their contents, since the last failover, which may
+   * have lost lines of them.
+   */
   readonly finished: Set<string>
   readonly detours: Detours
 }
