@@ -53,7 +53,7 @@ export function createReadUntilRecorder({
   check,
   outageObserver,
 }: ReadUntilOptions): ReadUntilRecorder {
-  let startedAt = -Infinity
+  let [checkedAt, recordedAt] = [-Infinity, -Infinity]
   let writing: Promise<void> = Promise.resolve()
   let isWriting = false
   let hasFailed = false
@@ -69,8 +69,10 @@ export function createReadUntilRecorder({
   return {
     async recordEnd({ lookedAtMilliseconds, block, isWithinLine = false }) {
       const now = performance.now()
-      if (now - startedAt < pauseMilliseconds) return
-      startedAt = now
+      // A producer that writes blocks leaves the end within a line most of the time: this does not delay the next whole line.
+      if (now - (isWithinLine ? checkedAt : recordedAt) < pauseMilliseconds) return
+      checkedAt = now
+      if (!isWithinLine) recordedAt = now
       try {
         await check()
       } catch (error) {

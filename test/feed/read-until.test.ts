@@ -35,6 +35,24 @@ test('the end of a source is not written while an earlier write waits, which may
   expect(begun).toBe(2)
 })
 
+test('an end within a line is not written, and does not delay the end of the next whole line', async () => {
+  let [checks, writes] = [0, 0]
+  const recorder = createReadUntilRecorder({
+    database: { transaction: <Result>() => Promise.resolve(++writes) as Promise<Result> },
+    feed: 'feed',
+    line: () => 1,
+    nowSeconds: () => 1_700_000_000,
+    check: () => Promise.resolve(void checks++),
+  })
+  const atEnd = async (isWithinLine: boolean): Promise<void> => {
+    vi.advanceTimersByTime(200)
+    await recorder.recordEnd({ lookedAtMilliseconds: performance.now(), isWithinLine })
+    await recorder.settled()
+  }
+  for (const isWithinLine of [true, true, false, true, false]) await atEnd(isWithinLine)
+  expect([checks, writes]).toEqual([2, 1])
+})
+
 test.each(['check', 'write'])('a %s that is refused is reported once, and its end; an outage is not', async (part) => {
   let error: Error | null = null
   const fail = (): Promise<void> => (error === null ? Promise.resolve() : Promise.reject(error))
