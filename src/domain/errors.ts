@@ -22,13 +22,11 @@ function shown(value: unknown): string {
   return (typeof value === 'number' ? String(value) : JSON.stringify(value)).slice(0, 80)
 }
 
-/** A text that is not an EVM address. */
+/** A value that is not an EVM address. */
 export class InvalidAddress extends DomainError {
-  constructor(
-    readonly text: string,
-    readonly flaw: string,
-  ) {
-    super('address', `${JSON.stringify(text.slice(0, 80))} is not an address: ${flaw}`)
+  constructor(value: unknown, flaw: string) {
+    const told = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : shown(value)
+    super('address', `${told} is not an address: ${flaw}`)
   }
 }
 

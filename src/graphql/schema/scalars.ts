@@ -17,7 +17,7 @@ builder.scalarType('Address', {
   serialize: (address) => address,
   extensions: { jsonText: unescaped },
   parseValue: (value) => {
-    if (typeof value !== 'string') throw new InvalidAddress(JSON.stringify(value), 'it is not a string')
+    if (typeof value !== 'string') throw new InvalidAddress(value, 'it is not a string')
     return toAddress(value)
   },
 })
