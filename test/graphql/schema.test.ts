@@ -2,12 +2,14 @@ import {
   DirectiveLocation,
   getNamedType,
   type GraphQLNamedType,
+  type GraphQLScalarType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
   isObjectType,
   isSpecifiedScalarType,
+  parseValue,
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { schema } from '../../src/graphql/schema/schema.ts'
@@ -185,4 +187,27 @@ test('the directives of documents are those that the compiler evaluates', () => 
   ]
   const ofDocuments = schema.getDirectives().filter(({ locations }) => locations.some((at) => executable.includes(at)))
   expect(ofDocuments.map(({ name }) => name).sort()).toEqual(['include', 'skip'])
+})
+
+describe('a literal of a time', () => {
+  const { parseLiteral } = schema.getType('UnixTime') as GraphQLScalarType
+  const parsed = (literal: string): unknown => parseLiteral(parseValue(literal))
+
+  test.each([
+    ['1763424000', 1_763_424_000],
+    ['1e9', 1_000_000_000],
+    ['7.0', 7],
+  ])('%s is the same as in a variable', (literal, time) => {
+    expect(parsed(literal)).toBe(time)
+  })
+
+  test.each([
+    ['1.5', '1.5'],
+    ['true', 'true'],
+    ['"1"', '"1"'],
+    ['[1]', '"[1]"'],
+    ['NOW', '"NOW"'],
+  ])('%s is refused, and told as it was given', (literal, told) => {
+    expect(() => parsed(literal)).toThrow(`${told} is not a time in Unix seconds`)
+  })
 })

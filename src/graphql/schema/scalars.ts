@@ -1,4 +1,4 @@
-import { GraphQLError, Kind, print } from 'graphql'
+import { type FloatValueNode, GraphQLError, type IntValueNode, Kind, print, type ValueNode } from 'graphql'
 import { toAddress } from '../../domain/address.ts'
 import { Decimal, usdDigits, usdScale } from '../../domain/decimal.ts'
 import { InvalidAddress, InvalidAmount, InvalidTime } from '../../domain/errors.ts'
@@ -36,7 +36,7 @@ builder.scalarType('UnixTime', {
   serialize: (seconds) => seconds,
   extensions: { jsonText: String },
   parseValue: toUnixTime,
-  parseLiteral: (node) => toUnixTime(node.kind === Kind.INT ? Number(node.value) : print(node)),
+  parseLiteral: (node) => toUnixTime(isNumber(node) ? Number(node.value) : 'value' in node ? node.value : print(node)),
 })
 
 builder.scalarType('BlockNumber', {
@@ -61,6 +61,10 @@ builder.scalarType('Price', {
   serialize: (text) => Number(text),
   parseValue: onlyServed('Price'),
 })
+
+function isNumber(node: ValueNode): node is IntValueNode | FloatValueNode {
+  return node.kind === Kind.INT || node.kind === Kind.FLOAT
+}
 
 /** Returns the JSON text of a string without characters to escape. */
 function unescaped(text: string): string {

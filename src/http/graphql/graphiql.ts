@@ -111,7 +111,7 @@ function graphiqlOptions(isLinked: boolean, address: string | null): GraphiQLOpt
  */
 export function exampleQueries(address: string): string[] {
   return [
-    `# What a vault is worth, and what it gained.
+    `# The worth of a vault, and what it gained.
 query Vault {
   vault(address: "${address}") {
     status

@@ -42,7 +42,7 @@ export const openapi = {
     version: '1.0.0',
     summary: 'Vault analytics and strategy catalogue, read-only.',
     description:
-      'What capital vaults that run automated liquidity-provision strategies are worth, what went in and out, and ' +
+      'The worth of capital vaults that run automated liquidity-provision strategies, what went in and out, and ' +
       'what they gained net of flows. Times are Unix seconds; USD amounts are JSON numbers of at most 6 decimals, ' +
       'whose text is exact. Other query parameters are ignored. HEAD is answered like GET, without the body. ' +
       'Fields are added, never changed or dropped without a deprecation first.',

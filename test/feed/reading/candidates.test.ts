@@ -34,12 +34,12 @@ test('a rotation while the files beside a feed are opened hides none of them', a
 test('files that are renamed without end are opened all the same', async () => {
   const feed = path.join(folder, 'feed.ndjson')
   await writeFile(`${feed}.1`, 'one')
-  let isOver = false
+  const rotation = { isOver: false }
   const renamed = (async () => {
-    for (let at = 1; !isOver; at++) await rename(`${feed}.${at}`, `${feed}.${at + 1}`)
+    for (let at = 1; !rotation.isOver; at++) await rename(`${feed}.${at}`, `${feed}.${at + 1}`)
   })()
   const found = await openCandidates(feed, [], [])
-  isOver = true
+  rotation.isOver = true
   await renamed
   for (const { handle } of found) {
     expect(await handle.readFile('utf8')).toBe('one')
