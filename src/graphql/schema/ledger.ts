@@ -92,7 +92,7 @@ builder.prismaObjectField('Vault', 'events', (t) =>
     type: LedgerConnection,
     description: "The vault's activity ledger, newest first: by block, then log index, descending.",
     args: {
-      type: t.arg({ type: [EventTypeEnum], description: 'Only rows of these types.' }),
+      type: t.arg({ type: [EventTypeEnum], description: 'Only rows of these types; with an empty list, none.' }),
       since: t.arg({ type: 'UnixTime', description: 'From this time on, included.' }),
       until: t.arg({ type: 'UnixTime', description: 'Up to this time, not included.' }),
       first: t.arg.int({

@@ -53,9 +53,9 @@ builder.subscriptionFields((t) => ({
     args: {
       vaults: t.arg({
         type: ['Address'],
-        description: `Only rows of these vaults, at most ${maxStreamVaults}; without it, of all.`,
+        description: `Only rows of these vaults, at most ${maxStreamVaults}; with an empty list, none; without it, of all.`,
       }),
-      types: t.arg({ type: [EventTypeEnum], description: 'Only rows of these types.' }),
+      types: t.arg({ type: [EventTypeEnum], description: 'Only rows of these types; with an empty list, none.' }),
       after: t.arg.string({
         description: 'Only rows after this cursor, or after this data version; without it, only rows from now on.',
       }),
