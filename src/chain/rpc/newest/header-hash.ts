@@ -50,15 +50,15 @@ export class HeaderHashes {
   verify(block: Readonly<Record<string, unknown>>): void {
     const keys = Object.keys(block).filter((key) => block[key] != null)
     const hash = keys.every((key) => known.has(key)) ? hashOf(block) : null
-    if (hash === null || this.#proven === null) return
-    const list = keys.sort().join(' ')
     const number = block['number']
-    if (hash === String(block['hash']).toLowerCase()) {
-      this.#proven.add(list)
+    const list = keys.sort().join(' ')
+    const isRight = hash === String(block['hash']).toLowerCase()
+    if (isRight) this.#proven?.add(list)
+    if (isRight || hash === null || this.#proven?.has(list) !== true) {
+      // The block counts as it is.
       this.#doubted.delete(number)
       return
     }
-    if (!this.#proven.has(list)) return
     const answers = (this.#doubted.get(number) ?? 0) + 1
     this.#doubted.set(number, answers)
     if (answers < maxAnswers * this.nodes) {
