@@ -75,7 +75,7 @@ export async function extendsBeyond(
 /**
  * Returns the digest of all contents of a file, uncompressed or gzipped.
  * @param signal ends reading; the result is null then
- * @returns null where they cannot be unpacked
+ * @returns null where they cannot be unpacked, or there are none yet: two empty files are no copies, since each may get lines
  */
 export async function digestOfFile(handle: FileHandle, signal: AbortSignal): Promise<string | null> {
   const digest = new PrefixDigest()
@@ -88,7 +88,7 @@ export async function digestOfFile(handle: FileHandle, signal: AbortSignal): Pro
     if (!(error instanceof UnreadableFeed)) throw error
     return null
   }
-  return digest.fingerprint()
+  return digest.bytes === 0 ? null : digest.fingerprint()
 }
 
 /**
