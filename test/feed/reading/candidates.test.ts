@@ -31,7 +31,7 @@ test('a rotation while the files beside a feed are opened hides none of them', a
   }
 })
 
-test('files that are renamed without end are opened all the same', async () => {
+test('files that are renamed without end do not keep the others from being opened without end', async () => {
   const feed = path.join(folder, 'feed.ndjson')
   await writeFile(`${feed}.1`, 'one')
   const rotation = { isOver: false }

@@ -171,18 +171,22 @@ describe('a file that was at the path only between two checks is read', () => {
   })
 })
 
-describe('lines that are added to a file after the next one was begun are applied', () => {
-  beforeEach(() => writeFile(feed, feedText(start)))
+/** Follows a feed whose first file, now with the suffix `.1`, was replaced by one with a first line. */
+async function followReplaced(): Promise<void> {
+  await writeFile(feed, feedText(start))
+  await follow()
+  await becomes('100')
+  await link(feed, `${feed}.1`)
+  await replaceBy(lineOf(first))
+  await becomes('101')
+}
 
+describe('lines that are added to a file after the next one was begun are applied', () => {
   test.each([
     ['in one piece', (text: string) => [text]],
     ['in two halves', (text: string) => [text.slice(0, 40), text.slice(40)]],
   ])('%s', async (_how, pieces) => {
-    await follow()
-    await becomes('100')
-    await link(feed, `${feed}.1`)
-    await replaceBy(lineOf(first))
-    await becomes('101')
+    await followReplaced()
     for (const piece of pieces(lineOf(mark(vaultB, midnight + 20, '5')))) {
       await appendFile(`${feed}.1`, piece)
       await pause(500)
@@ -196,12 +200,7 @@ describe('lines that are added to a file after the next one was begun are applie
 })
 
 test('lines are late after a file that had some before was compressed', async () => {
-  await writeFile(feed, feedText(start))
-  await follow()
-  await becomes('100')
-  await link(feed, `${feed}.1`)
-  await replaceBy(lineOf(first))
-  await becomes('101')
+  await followReplaced()
   await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
   await eventually(async () => expect(await points(), said).toBe(4))
   const { atime, mtime } = await stat(`${feed}.1`)
@@ -223,12 +222,7 @@ test('lines are late after a file that had some before was compressed', async ()
 })
 
 test('lines are late while the newer file ends within a line, which is read when it is complete', async () => {
-  await writeFile(feed, feedText(start))
-  await follow()
-  await becomes('100')
-  await link(feed, `${feed}.1`)
-  await replaceBy(lineOf(first))
-  await becomes('101')
+  await followReplaced()
   const next = lineOf(second)
   await appendFile(feed, next.slice(0, 40))
   await pause(500)
@@ -242,12 +236,7 @@ test('lines are late while the newer file ends within a line, which is read when
 })
 
 test('late lines that are repeated interrupt the newer file for a part of the time only, and until the older file is left', async () => {
-  await writeFile(feed, feedText(start))
-  await follow()
-  await becomes('100')
-  await link(feed, `${feed}.1`)
-  await replaceBy(lineOf(first))
-  await becomes('101')
+  await followReplaced()
   const detours = () => [...said.matchAll(/was written to after/g)].length
   for (let at = 0; at < 8; at++) {
     await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20 + at, '5')))
@@ -386,12 +375,7 @@ test.each([
 )
 
 test('a file that is written to continuously does not delay later ones, and the log names it', async () => {
-  await writeFile(feed, feedText(start))
-  await follow()
-  await becomes('100')
-  await link(feed, `${feed}.1`)
-  await replaceBy(lineOf(first))
-  await becomes('101')
+  await followReplaced()
   let late = midnight + 20
   const writing = setInterval(() => void appendFile(`${feed}.1`, lineOf(mark(vaultB, late++, '5'))), 100)
   try {
