@@ -1,6 +1,6 @@
 /**
  * Command line of the reliability programs (README.md):
- *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread|edge|cluster|cluster-reads [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- fuzz|kill|faults|rotation|failover|soak|abuse|versions|torn|live|streams|unread|edge|cluster|cluster-reads [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- kill|faults [--jobs N]
  *   npm run reliability -- cluster [--kills N] [--loss kill|crash|switchover] [--lease SECONDS]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--workers N] [--only NAME] [--list] [--verbose]
@@ -24,6 +24,7 @@ import { fuzz } from './fuzz.ts'
 import { kill } from './kill.ts'
 import { live } from './live.ts'
 import { formatResult, type ProgramResult, type ReportProgress } from './program-result.ts'
+import { rotation } from './rotation.ts'
 import { soak } from './soak.ts'
 import { streams } from './streams.ts'
 import { markIntervalMilliseconds, torn } from './torn.ts'
@@ -89,6 +90,12 @@ const programs: Readonly<Record<string, Program>> = {
     size: 10,
     engines: ['postgresql'],
     run: ({ size, reportProgress }) => failover({ reportProgress, failovers: size, points: 15_000 * size }),
+  },
+  rotation: {
+    unit: 'feeds',
+    size: 200,
+    engines,
+    run: ({ homes, size, seed, reportProgress }) => rotation({ homes, reportProgress, feeds: size, seed }),
   },
   soak: {
     unit: 'minutes',

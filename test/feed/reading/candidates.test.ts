@@ -1,7 +1,7 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openCandidates } from '../../../src/feed/reading/rotation/candidates.ts'
 
 let folder: string
@@ -45,4 +45,48 @@ test('files that are renamed without end do not keep the others from being opene
     expect(await handle.readFile('utf8')).toBe('one')
     await handle.close()
   }
+})
+
+describe('files are in the order in which they were begun', () => {
+  const opened = async (): Promise<string[]> => {
+    const found = await openCandidates(path.join(folder, 'feed.ndjson'), [], [])
+    await Promise.all(found.map(({ handle }) => handle.close()))
+    return found.map((one) => path.basename(one.path).slice('feed.ndjson'.length))
+  }
+  /** Writes a file until its clock has ticked since another one was written to. */
+  const writeAfter = async (file: string, other: string, write: () => Promise<void>): Promise<void> => {
+    const { mtimeNs } = await stat(other, { bigint: true })
+    do await write()
+    while ((await stat(file, { bigint: true })).mtimeNs <= mtimeNs)
+  }
+  const fileWith = (suffix: string): string => path.join(folder, `feed.ndjson${suffix}`)
+
+  test('also where lines come late, and in copies with the time of their original', async () => {
+    const [older, newer, copy] = [fileWith('.2'), fileWith('.1'), fileWith('.3.gz')]
+    await writeFile(older, 'older')
+    await writeAfter(newer, older, async () => {
+      await rm(newer, { force: true })
+      await writeFile(newer, 'newer')
+    })
+    await writeAfter(older, newer, () => appendFile(older, 'late'))
+    expect(await opened()).toEqual(['.1', '.2'])
+    await writeFile(copy, 'compressed')
+    // Its last lines came when the next file was begun already.
+    const { mtimeMs } = await stat(newer)
+    await utimes(copy, mtimeMs / 1_000, mtimeMs / 1_000)
+    expect(await opened()).toEqual(['.1', '.2', '.3.gz'])
+  })
+
+  test.each([
+    [['.1', '.2', '.10']],
+    [['.1', '.2.gz', '.10.gz']],
+    [['-20260110.gz', '-20260109.gz', '-20251231.gz']],
+    [['.2026-01-10.2', '.2026-01-10', '.2026-01-09.gz']],
+  ])('by their names where their times are equal: %j', async (suffixes) => {
+    for (const suffix of suffixes) {
+      await writeFile(fileWith(suffix), 'x')
+      await utimes(fileWith(suffix), 1_700_000_000, 1_700_000_000)
+    }
+    expect(await opened()).toEqual(suffixes)
+  })
 })

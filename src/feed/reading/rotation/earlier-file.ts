@@ -4,7 +4,7 @@ import type { EarlierFile } from './detours.ts'
 import { unknownBeginning } from './file-beginning.ts'
 import type { FollowedFile, FollowedPath } from './followed-file.ts'
 import { readUntilNs } from './choices-by-position.ts'
-import { openRotated, writtenLast, writtenSince } from './rotated-files.ts'
+import { begunLast, openRotated, unread } from './rotated-files.ts'
 
 /** Tells whether a file was written to after it was left. */
 export async function hasLateLines(earlier: EarlierFile | null): Promise<boolean> {
@@ -22,7 +22,7 @@ export async function openEarlier(
   current: FileHandle,
 ): Promise<EarlierFile | null> {
   const sinceNs = readUntilNs(followedPath)
-  const [file] = await openRotated(followedPath.name, [current], writtenLast(sinceNs))
+  const [file] = await openRotated(followedPath.name, [current], begunLast(sinceNs))
   if (file === undefined) return null
   const { handle } = file
   const { mtimeNs, size } = await handle.stat({ bigint: true })
@@ -43,7 +43,9 @@ export async function isUnread(followedPath: Pick<FollowedPath, 'readUntil'>, fi
  * @throws {UnreadableFeed} when one of them cannot be opened
  */
 export async function openUnread(file: FollowedFile, open: readonly FileHandle[]): Promise<readonly FileHandle[]> {
-  const files = await openRotated(file.name, open, writtenSince(readUntilNs(file) ?? 0n))
+  const sinceNs = readUntilNs(file) ?? 0n
+  const choose = unread(({ mtimeNs }) => mtimeNs >= sinceNs)
+  const files = await openRotated(file.name, open, choose)
   if (files.length > 0) file.watcher?.onRotated(files.map((each) => each.path))
   return files.map(({ handle }) => handle)
 }

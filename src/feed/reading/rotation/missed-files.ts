@@ -3,7 +3,8 @@ import { digestOfFile } from '../file-position.ts'
 import type { PathWatcher } from '../growing-file.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
 import { fileVersion, isSameFile } from './file-identity.ts'
-import { openRotated, writtenSince } from './rotated-files.ts'
+import { createdNs, type FileTimes } from './candidates.ts'
+import { openRotated, unread } from './rotated-files.ts'
 
 /** Options of {@link openMissed}. */
 interface MissedFilesOptions {
@@ -35,7 +36,10 @@ export async function openMissed(options: MissedFilesOptions): Promise<readonly 
     finished.has(await fileVersion(one)) ||
     // A compressed copy, in place of the file itself: a file that only begins like it has more.
     [read, ...finished].includes((await digestOfFile(one, signal)) ?? '')
-  const missed = await openRotated(name, [successor], writtenSince(sinceNs, wasRead))
+  const createdAtNs = createdNs(await handle.stat({ bigint: true }))
+  const isLater = ({ begunNs, mtimeNs }: FileTimes): boolean =>
+    mtimeNs >= sinceNs || (createdAtNs !== null && begunNs >= createdAtNs)
+  const missed = await openRotated(name, [successor], unread(isLater, wasRead))
   if (missed.length > 0) watcher?.onRotated(missed.map((each) => each.path))
   return missed.map((each) => each.handle)
 }
