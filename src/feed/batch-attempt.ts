@@ -15,6 +15,8 @@ export interface BatchAttemptOptions {
   readonly rejects: Rejects | undefined
   /** Name of the feed. */
   readonly feed: string
+  /** Whether its source is read as it grows. */
+  readonly isFollowed: boolean
   readonly expected: ExpectedState
   /** The last line that was counted, and set aside if bad, before the source was reopened. */
   readonly countedUpTo: number

@@ -194,10 +194,8 @@ async function applyParsed(
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedUpTo, newestRead } = run
   const ofRun = { feed: source.name, handledPrefix: source.handledPrefix, expected, countedUpTo, newestRead, committed }
-  const attempt = createBatchAttempt(
-    { ...ofRun, database, rejects, nowSeconds: clockOf(source, options.nowSeconds) },
-    batch,
-  )
+  const ofSource = { isFollowed: source.onEnd !== undefined, nowSeconds: clockOf(source, options.nowSeconds) }
+  const attempt = createBatchAttempt({ ...ofRun, ...ofSource, database, rejects }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return null
   const { outcomes, lastPosition, version } = result

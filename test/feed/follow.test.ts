@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'
 import { appendFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -47,7 +48,7 @@ interface Following {
   stop(): Promise<Summary>
 }
 
-async function follow(options: Pick<IngestOptions, 'nowSeconds'> = {}): Promise<Following> {
+async function follow(options: Pick<IngestOptions, 'nowSeconds' | 'onBatch'> = {}): Promise<Following> {
   const stopping = new AbortController()
   const source = await followedSource(feed, await readFeedPosition(database.prisma, feed), stopping.signal)
   const ended = ingest({ database, source, signal: stopping.signal, ...options })
@@ -292,7 +293,10 @@ describe('how far a feed was read', () => {
   const stored = async () => {
     const row = await database.prisma.feed.findUnique({ where: { name: feed } })
     const { line = null, readUntil = null, newestFactAt = null, blockNumber = null } = row ?? {}
-    return [line, readUntil, newestFactAt, blockNumber].map((value) => (value === null ? null : Number(value)))
+    // A followed feed has 0 until it is read to its end.
+    return [line, readUntil === 0n ? null : readUntil, newestFactAt, blockNumber].map((value) =>
+      value === null ? null : Number(value),
+    )
   }
   const commits = () => database.prisma.commitLog.count()
 
@@ -305,6 +309,20 @@ describe('how far a feed was read', () => {
     expect(readUntil).toBeLessThanOrEqual(midnight + 1_000)
     expect(readUntil).toBeGreaterThan(midnight + 900)
     expect(await commits()).toBe(1)
+  })
+
+  test('is written while each read finds further lines', async () => {
+    let [lines, isRecorded] = [0, false]
+    const onBatch = (): void => {
+      // Fails after this many lines: a fault would keep it from being recorded for ever.
+      if (!isRecorded && lines < 3_000) appendFileSync(feed, lineOf(mark(vaultA, midnight + 100 + lines++, '100')))
+    }
+    const { stop } = await follow({ nowSeconds: () => midnight + 10_000, onBatch })
+    await eventually(async () => expect((await stored())[1]).not.toBeNull())
+    isRecorded = true
+    await stop()
+    expect(lines).toBeGreaterThan(1)
+    expect(lines).toBeLessThan(3_000)
   })
 
   test('is written where the stored time is later, from a clock that was ahead', async () => {

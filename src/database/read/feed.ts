@@ -25,7 +25,7 @@ const states: Read = {
   name: 'feed_states',
   dependsOn: 'feeds',
   batching: { kind: 'deduplicated' },
-  text: `select name, line::float8 as line, newest_fact_at::float8 as "newestFactAt", read_until::float8 as "readUntil",
+  text: `select name, line::float8 as line, newest_fact_at::float8 as "newestFactAt", nullif(read_until, 0)::float8 as "readUntil",
       block_number::float8 as number, block_hash as hash, block_timestamp::float8 as timestamp, "dataVersion"
     from (select ${dataVersion}) as head left join feed on true order by name collate "C"`,
 }

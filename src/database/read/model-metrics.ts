@@ -5,7 +5,7 @@ const feeds: Statement = {
   name: 'feeds',
   text: `select name, line::float8 as lines, case when ${isChainPosition} then null else byte::float8 end as bytes,
       case when ${isChainPosition} then greatest(byte, block_number)::float8 end as block, newest_fact_at::float8 as "newestFactAt",
-      read_until::float8 as "readUntil"
+      nullif(read_until, 0)::float8 as "readUntil"
     from feed order by name collate "C"`,
 }
 

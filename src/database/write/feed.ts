@@ -27,7 +27,7 @@ export interface BlockPosition {
 
 /** The position of a feed as its row has it, which is locked. */
 export type LockedPosition = FeedPosition & {
-  /** Time at which the feed was last read to its end, in Unix seconds; null where it never was. */
+  /** Time at which the feed was last read to its end, in Unix seconds; null where it was never followed, 0 where it has no such time. */
   readonly readUntil: number | null
 }
 
@@ -69,7 +69,7 @@ const skewSeconds = 60
  * Reads the time at which the file of a feed was last read to its end, in Unix seconds.
  * @param nowSeconds clock in Unix seconds: a time far ahead of it was recorded by a wrong clock, or is compared with one;
  *   clocks of several machines, or before and after a correction, differ by less
- * @returns null where it never was; 0 where the time is unknown, so that nothing counts as read
+ * @returns null where the feed was never followed; 0 where it never was, or the time is unknown: nothing counts as read
  */
 export async function readUntilOfFeed(
   prisma: Pick<PrismaClient, 'feed'>,
@@ -94,7 +94,7 @@ const lockPosition: Statement = {
   text: `select ${selectList(positionColumns)}, read_until::float8 as "readUntil" from feed where name = $1 for update`,
   prepare: 'once',
 }
-const insertPositions = insertSet('feed', columns)
+const insertPositions = insertSet('feed', { ...columns, read_until: 'bigint' })
 const updatePositions = updateSet('feed', columns, 'name')
 
 interface LockedRow extends BytePosition {
@@ -114,16 +114,19 @@ export async function lockFeedPosition(transaction: Transaction, name: string): 
 /**
  * Writes the position of a feed.
  * @param stored the position as this transaction has locked it
+ * @param isFollowed whether the feed is read as it grows: a new row has 0 then, so that none of its files counts as read
  */
 export function saveFeedPosition(
   transaction: Transaction,
   name: string,
   stored: FeedPosition | null,
   position: FeedPosition,
+  isFollowed = false,
 ): void {
   const { line, fingerprint } = position
-  const save = stored === null ? insertPositions : updatePositions
-  save(transaction, [{ name, line, byte: offsetOf(position), fingerprint }])
+  const row = { name, line, byte: offsetOf(position), fingerprint }
+  if (stored === null) insertPositions(transaction, [{ ...row, read_until: isFollowed ? 0 : null }])
+  else updatePositions(transaction, [row])
 }
 
 /** Returns whether two positions are equal. */

@@ -19,6 +19,8 @@ import { changedStrategyDays } from './series.ts'
 export interface BatchOptions {
   /** Sets bad facts aside, and continues; without it the batch ends before the first one. */
   readonly setAsideBad: boolean
+  /** Whether the source is read as it grows. */
+  readonly isFollowed?: boolean
   /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; without it all times are accepted. */
   readonly nowSeconds?: (() => number) | undefined
   /** Called with the outcomes before the transaction commits. */
@@ -67,7 +69,7 @@ async function applyInTransaction(
   transaction: Transaction,
   feed: string,
   batch: readonly ParsedLine[],
-  { setAsideBad, nowSeconds, beforeCommit, expected, handledPrefix, newestRead = new Map() }: BatchOptions,
+  { setAsideBad, isFollowed, nowSeconds, beforeCommit, expected, handledPrefix, newestRead = new Map() }: BatchOptions,
 ): Promise<UncommittedBatch> {
   const positions = batch.map((line) => line.position)
   const [{ stored }, { state, figures }] = await Promise.all([
@@ -84,7 +86,7 @@ async function applyInTransaction(
   await saveChanges(transaction, projection, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
   const moved = position !== undefined && movesPosition(stored, position, hasApplied, end) ? position : null
-  if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
+  if (moved !== null) saveFeedPosition(transaction, feed, stored, moved, isFollowed)
   const newestSeen = newestFactTime(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
   await beforeCommit?.(outcomes)

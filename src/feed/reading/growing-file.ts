@@ -159,7 +159,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
     if (isOver && (await isSuccessorReady(isElsewhere))) ending = 'replaced'
     // An empty file at the path has no more than this one.
     const isNewest = successor === null || polled.quiet >= quietMilliseconds
-    return !hasRead && leads === 'this file' && ending === null && isNewest
+    return leads === 'this file' && ending === null && isNewest
   }
   /** Does what is due at the end of the available bytes, at most once in a poll's time, and finds out whether reading ends. */
   const poll = async (watched: WatchedPath, polled: PolledTime, read: ReadAttempt): Promise<void> => {
