@@ -101,23 +101,27 @@ async function* readUpTo(
   let last = parent
   const oldest = Math.min(final - tailBlocks, until - 1)
   while (oldest > last.number) {
-    const range = await readBackfillRange(chain, logs, last, oldest, width)
+    const range = await readBackfillRange(chain, logs, { parent: last, limit: oldest, final, width })
+    // A second that has not ended by the final block is waited for, block by block.
+    if (range === null) break
     yield range
     last = range.headers.get(range.to) as Header
   }
   yield* readTail(chain, logs, last, Math.min(final, until))
 }
 
-/** Reads one range of the backfill, as wide as the nodes permit. */
+/**
+ * Reads one range of the backfill, as wide as the nodes permit.
+ * @returns null where all further blocks up to the final one are of the same second, which may go on after it
+ */
 async function readBackfillRange(
   chain: FollowedNodes,
   logs: LogSource,
-  parent: Header,
-  limit: number,
-  width: RangeWidth,
-): Promise<BlockRange> {
+  { parent, limit, final, width }: { parent: Header; limit: number; final: number; width: RangeWidth },
+): Promise<BlockRange | null> {
   const first = await nextBlock(chain, parent)
-  const headers = await readToNextSecond(chain, Math.min(parent.number + width.blocks, limit))
+  const headers = await readToNextSecond(chain, Math.min(parent.number + width.blocks, limit), final)
+  if (headers === null) return null
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
   const found = await logs.ofRange(from, to, width)
   // Parent hashes do not cover the blocks in between: a node of another chain would return no logs for them.
@@ -160,12 +164,17 @@ async function nextBlock({ rpc, config }: FollowedNodes, parent: Header): Promis
   return next
 }
 
-/** Reads headers from a block on, up to the first one of a later second. */
-async function readToNextSecond({ rpc, config }: FollowedNodes, number: number): Promise<Map<number, Header>> {
+/** Reads headers from a block on, up to the first one of a later second; null where there is none up to the final block. */
+async function readToNextSecond(
+  { rpc, config }: FollowedNodes,
+  number: number,
+  final: number,
+): Promise<Map<number, Header> | null> {
   const headers = new Map<number, Header>()
-  for (let next = number; ; next++) {
+  for (let next = number; next <= final; next++) {
     const header = await blockBelowFinal(rpc, config.finality, next)
     headers.set(next, header)
     if (header.ts !== headers.get(number)?.ts) return headers
   }
+  return null
 }

@@ -1,13 +1,14 @@
 import type { Address, Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { tailBlocks } from '../../src/chain/rpc/log-ranges.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
-import { inOneSecond, maxAttempts } from './support/one-second.ts'
+import { inOneSecond, maxAttempts, mineSecond } from './support/one-second.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, linesOf, type ReaderMessage } from './support/reading.ts'
+import { chainJson, type ChainJson, linesOf, type ReaderMessage, shortFaultTimes } from './support/reading.ts'
 import { openStrays, transferOf } from './support/strays.ts'
 import { deployV4, v4CallsOf } from './support/v4.ts'
 
@@ -46,6 +47,28 @@ describeOnChain('vaults that change in several blocks of one second', () => {
     expect([...inRanges].slice(0, singly.size)).toEqual([...singly])
     return singly
   }
+
+  test('have no facts of a second that goes on after the final block, also where it has many blocks', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    await chain.block(vault.deposit(alice, usdc(10)))
+    const timestamp = await mineSecond(chain, tailBlocks + 6)
+    const { address, firstBlock } = vault
+    const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 1 })
+    const read = async (): Promise<[number, number]> => {
+      const messages: ReaderMessage[] = []
+      const lines = await linesOf(json, messages, shortFaultTimes)
+      expect(messages.filter(({ level }) => level !== 'info')).toEqual([])
+      const times = lines.map((line) => (JSON.parse(line) as FactInput).ts)
+      return [Math.max(...times), new Set(times).size]
+    }
+    const [newest, seconds] = await read()
+    expect(newest).toBeLessThan(timestamp)
+    // The second ends with the first of these, which is not final yet.
+    await chain.mine(2)
+    expect(await read()).toEqual([newest, seconds])
+    await chain.mine()
+    expect(await read()).toEqual([timestamp, seconds + 1])
+  })
 
   test('are marked with the positions that they hold after the last one, such as one of another account', async () => {
     const strays = await openStrays(chain, protocol)

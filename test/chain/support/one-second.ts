@@ -27,3 +27,18 @@ export async function inOneSecond(chain: TestChain, ...blocks: readonly CallsOfB
   }
   throw new Error('no blocks were of one second')
 }
+
+/**
+ * Mines empty blocks with one timestamp, again where the node's clock has advanced between them.
+ * @returns the time of the second
+ */
+export async function mineSecond(chain: TestChain, blocks: number): Promise<number> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    await chain.mine()
+    const { timestamp } = await chain.client.getBlock()
+    await chain.mine(blocks - 1, 0)
+    const newest = await chain.client.getBlock()
+    if (newest.timestamp === timestamp) return Number(timestamp)
+  }
+  throw new Error('no blocks were of one second')
+}
