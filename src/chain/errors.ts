@@ -158,7 +158,11 @@ export class FinalBlockMissing extends Contradiction {
 
 /** An invalid or missing response of a node: the request is retried at another node, or later at the same one. */
 export class NodeFault extends Error {
-  constructor(message: string) {
+  constructor(
+    message: string,
+    /** Whether the node has another block than others in place of one that was read. */
+    readonly isOnOtherFork = false,
+  ) {
     super(message)
     this.name = 'NodeFault'
   }

@@ -72,6 +72,32 @@ describeOnChain('a reader of two nodes, of which one is on another fork', () => 
     expect(messages.filter(({ level }) => level === 'error')).toEqual([])
   })
 
+  test('reports the fork once, and that the node is not used', async () => {
+    /** A field that makes that headers are not verified by their hash. */
+    const unknownField = { l1BlockNumber: '0x1' }
+    const withBlocks =
+      (change: object): Intercept =>
+      async (request, pass) => {
+        const answer = await pass()
+        if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
+        const block = answer.result as { readonly number: `0x${string}` }
+        return { result: { ...block, ...unknownField, ...(hexToNumber(block.number) < firstOdd ? {} : change) } }
+      }
+    const proxies = [
+      await startProxy(chain.url, withBlocks({})),
+      await startProxy(chain.url, withBlocks({ hash: odd, parentHash: odd })),
+    ]
+    const messages: ReaderMessage[] = []
+    const lines = await linesOf(jsonOf(...proxies.map(({ url }) => url)), messages)
+    await Promise.all(proxies.map((proxy) => proxy.close()))
+    expect(lines).toEqual(right)
+    const warnings = messages.filter(({ level }) => level !== 'info').map(({ message }) => message)
+    const { host } = new URL(proxies[1]?.url ?? '')
+    expect(warnings).toEqual([
+      expect.stringContaining(`the node ${host} is on another fork than the blocks that were read`),
+    ])
+  })
+
   test('stops where the other one stays unreachable', async () => {
     await expect(readWhileAway(Infinity, [], shortFaultTimes)).rejects.toThrow(ChainDiverged)
   })

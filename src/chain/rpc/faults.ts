@@ -1,5 +1,5 @@
 import { BaseError, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
-import { CallTooSlow, NodeResting, NoFinalizedBlock, RequestFailed } from '../errors.ts'
+import { CallTooSlow, NodeFault, NodeResting, NoFinalizedBlock, RequestFailed } from '../errors.ts'
 import {
   accessDenied,
   type LastingFault,
@@ -8,6 +8,7 @@ import {
   noFinalizedTag,
   noMethod,
   noOldState,
+  otherFork,
   rateLimited,
   statusFaults,
   unexplained,
@@ -75,6 +76,9 @@ export function explainFault(error: unknown, url: string): ExplainedFault {
   const cause = error instanceof RequestFailed ? error.cause : error
   const text = (words: string): string => withoutSecrets(words, url)
   if (cause instanceof NoFinalizedBlock) return { reason: cause.message, lasting: noFinalizedBlock }
+  // The same text for each block: it is logged once per interval.
+  if (cause instanceof NodeFault && cause.isOnOtherFork)
+    return { reason: "gave a block that doesn't follow on them", lasting: otherFork }
   if (cause instanceof NodeResting) return { reason: cause.message, lasting: null }
   if (!(cause instanceof BaseError)) return { reason: text((cause as Error).message), lasting: unexplained }
   const answered = cause.walk((one) => one instanceof RpcRequestError)

@@ -104,7 +104,8 @@ export function breakExplainer(rpc: Rpc, final: Pick<Header, 'number' | 'hash'>)
       const answers = await Promise.allSettled(rpc.nodes.map((node) => node.block(final.number)))
       const hashes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
       if (hashes.length === 0 || hashes.includes(final.hash)) {
-        throw new NodeFault(`gave a block that doesn't follow on block ${final.number}, ${final.hash}`)
+        const isOnOtherFork = hashes.some((hash) => hash !== final.hash)
+        throw new NodeFault(`gave a block that doesn't follow on block ${final.number}, ${final.hash}`, isOnOtherFork)
       }
       isUnanimous &&= hashes.length === rpc.nodes.length
       canonicalHash = hashes[0] as string

@@ -42,6 +42,14 @@ export const noCallsByHash: LastingFault = {
   isCertain: true,
   isOfNode: true,
 }
+/** Nodes near the newest block may be on different forks for a short time. */
+export const otherFork: LastingFault = {
+  problem: 'is on another fork than the blocks that were read',
+  remedy:
+    'Find out which of the nodes follow the chain, and name only these; fill a new database where the others were read',
+  isCertain: false,
+  isOfNode: true,
+}
 export const noOldState: LastingFault = {
   problem: 'lacks the state of the blocks to read',
   remedy: "Name an archive node: a vault's history needs one",
