@@ -117,6 +117,25 @@ describeOnChain('requests to deposit', () => {
     return debts.map(({ units }) => units)
   }
 
+  test('are a debt of the vault that keeps them, although the first answer lacks their transfer', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    await chain.block(vault.deposit(alice, usdc(20)))
+    await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
+    await chain.mine(8)
+    let answers = 0
+    const proxy = await startProxy(chain.url, ({ method, params, ...rest }, pass) => {
+      const { address, blockHash } = (params[0] ?? {}) as { address?: unknown; blockHash?: unknown }
+      const isOfTransfers = method === 'eth_getLogs' && blockHash !== undefined && address === protocol.usdc.address
+      return isOfTransfers && answers++ === 0 ? Promise.resolve({ result: [] }) : pass({ method, params, ...rest })
+    })
+    const { address, firstBlock } = vault
+    const facts = await factsOf(chainJson(proxy.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 2 }))
+    await proxy.close()
+    expect(answers).toBe(2)
+    const marks = facts.flatMap((fact) => (fact.kind === 'mark' ? [fact.valueUsd] : []))
+    expect(marks.at(-1)).toBe('20')
+  })
+
   test('of a block of a fork cause the chain to be read again', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
     await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))

@@ -1,9 +1,9 @@
 import { type Address, getAddress, type Hex, padHex, parseAbi, parseAbiItem, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
 import type { ChainLog } from '../rpc/block.ts'
-import { readMatchingLogs } from '../rpc/bloom.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
+import { readConfirmedLogs } from '../rpc/newest/agreed-logs.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { DepositRequest } from './deposit-requests.ts'
 import { erc4626 } from './erc4626.ts'
@@ -169,8 +169,8 @@ async function receiverOf(
   { owner, assets, block, blockHash, txHash, logIndex }: DepositRequest,
 ): Promise<Receiver | null> {
   const filter = { address: asset, topics: [transferTopic, padHex(owner, { size: 32 })] }
-  const at = { number: block, hash: blockHash }
-  const logs = await rpc.askAt(at, (node) => readMatchingLogs(node, filter, at))
+  // The answer is kept for as long as the request is open.
+  const logs = await readConfirmedLogs(rpc, filter, { number: block, hash: blockHash })
   const transfers = logs.filter((log) => log.txHash === txHash && log.topics.length === 3 && log.data.length === 66)
   const before = transfers.filter((log) => log.logIndex < logIndex).reverse()
   const after = transfers.filter((log) => log.logIndex > logIndex)

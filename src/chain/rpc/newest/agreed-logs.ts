@@ -1,6 +1,7 @@
 import { type ChainLog, keyOfLog } from '../block.ts'
-import type { Node } from '../node.ts'
-import type { Rpc } from '../rpc.ts'
+import { readMatchingLogs } from '../bloom.ts'
+import type { LogFilter, Node } from '../node.ts'
+import type { BlockId, Rpc } from '../rpc.ts'
 
 /**
  * Reads logs of a block until two answers in succession agree, each of the next node that is not slow: a node may garble
@@ -20,6 +21,21 @@ export async function readAgreedLogs(
   }
   // No two of the nodes agree: the contracts decide.
   return logs
+}
+
+/**
+ * Reads the logs of a block that match a filter, in the same way; an empty answer is confirmed by the next node, since a
+ * node may have a block before its logs.
+ */
+export async function readConfirmedLogs(
+  rpc: Pick<Rpc, 'nodes' | 'askInTurnAt'>,
+  filter: LogFilter,
+  block: BlockId,
+): Promise<ChainLog[]> {
+  const askInTurn = rpc.askInTurnAt(block)
+  const read = (node: Node): Promise<ChainLog[]> => readMatchingLogs(node, filter, block)
+  const logs = await readAgreedLogs(rpc, askInTurn, read)
+  return logs.length > 0 ? logs : askInTurn(read)
 }
 
 /** Returns a text to compare logs by, without the places of transactions, which some nodes do not tell. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type ChainLog, type Header, sortLogs } from '../block.ts'
-import { hasBloom, mayMatch, readMatchingLogs } from '../bloom.ts'
-import type { LogFilter, Node } from '../node.ts'
+import { hasBloom, mayMatch } from '../bloom.ts'
+import type { LogFilter } from '../node.ts'
 import type { Rpc } from '../rpc.ts'
-import { readAgreedLogs } from './agreed-logs.ts'
+import { readConfirmedLogs } from './agreed-logs.ts'
 import { readLinkedHeaders } from './linked-headers.ts'
 
 /** Maximum number of blocks that are read at once, each by itself. */
@@ -36,19 +36,11 @@ async function readLogsOfHeader(rpc: Rpc, filters: readonly KeyedFilter[], heade
   const matching = filters.filter(({ filter }) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
   try {
     const found = await Promise.all(
-      matching.map(({ filter, key }) => rpc.newest.logsAt(header, key, () => readConfirmed(rpc, filter, header))),
+      matching.map(({ filter, key }) => rpc.newest.logsAt(header, key, () => readConfirmedLogs(rpc, filter, header))),
     )
     return found.flat()
   } catch (error) {
     rpc.newest.forget(header.number)
     throw error
   }
-}
-
-/** Reads logs of a block; an empty answer is confirmed by the next node, since a node may have a block before its logs. */
-async function readConfirmed(rpc: Rpc, filter: LogFilter, header: Header): Promise<ChainLog[]> {
-  const askInTurn = rpc.askInTurnAt(header)
-  const read = (node: Node): Promise<ChainLog[]> => readMatchingLogs(node, filter, header)
-  const logs = await readAgreedLogs(rpc, askInTurn, read)
-  return logs.length > 0 ? logs : askInTurn(read)
 }
