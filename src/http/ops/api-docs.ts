@@ -22,6 +22,7 @@ const page = `<!doctype html>
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
     <title>vault-gateway: the six paths</title>
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="docs/swagger-ui.css">
@@ -34,8 +35,12 @@ const page = `<!doctype html>
 </html>
 `
 
-// No validator: it would be loaded from another host.
-const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })
+// Swagger UI has dark styles, but only for an element with this class. No validator: it would be loaded from another host.
+const start = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const followSystem = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', followSystem)
+followSystem()
+SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })
 `
 
 const contract = JSON.stringify(openapi)

@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { liveEvents, liveVaults } from '../../../src/rest/live-routes.ts'
 import { routes } from '../../../src/rest/routes.ts'
@@ -52,21 +52,14 @@ if (noBrowser !== null) console.warn(`The page of the contract is not opened in 
 describe.skipIf(noBrowser !== null)('the page of the contract in a browser', () => {
   let server: TestServer
   let browser: Browser
+  let page: Page
+  const requested: string[] = []
+  const wrong: string[] = []
 
   beforeAll(async () => {
     server = await serverOf(gateway.app)
     browser = await openBrowser()
-  })
-
-  afterAll(async () => {
-    await browser.close()
-    await server.close()
-  })
-
-  test('shows the paths, runs one, and sends requests to no other host', async () => {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-    const requested: string[] = []
-    const wrong: string[] = []
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: 'dark' })
     page.on('request', (request) => requested.push(request.url()))
     page.on('pageerror', (error) => wrong.push(error.message))
     page.on('console', (message) => {
@@ -77,7 +70,27 @@ describe.skipIf(noBrowser !== null)('the page of the contract in a browser', () 
       .locator('.opblock-summary-path')
       .nth(routes.length + 1)
       .waitFor()
+  })
 
+  afterAll(async () => {
+    await browser.close()
+    await server.close()
+  })
+
+  test('is dark where the system is, and follows it', async () => {
+    const path = page.locator('.opblock-summary-path').first()
+    /** Returns the sum of red, green and blue of the text. */
+    const brightness = (): Promise<number> =>
+      path.evaluate((element) => {
+        const parts = getComputedStyle(element).color.match(/\d+/g) ?? []
+        return parts.slice(0, 3).reduce((sum, part) => sum + Number(part), 0)
+      })
+    expect(await brightness()).toBeGreaterThan(600)
+    await page.emulateMedia({ colorScheme: 'light' })
+    await expect.poll(brightness).toBeLessThan(300)
+  })
+
+  test('shows the paths, runs one, and sends requests to no other host', async () => {
     // The text has places to break a line.
     const summaries = await page.locator('.opblock-summary-path').allTextContents()
     const shown = summaries.map((summary) => summary.replaceAll('\u200b', ''))
@@ -96,6 +109,5 @@ describe.skipIf(noBrowser !== null)('the page of the contract in a browser', () 
     expect(requested).toEqual(
       expect.arrayContaining([`${server.origin}/openapi.json`, `${server.origin}/universe/pairs`]),
     )
-    await page.close()
   })
 })
