@@ -10,10 +10,10 @@ import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type YogaContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { isFormPost, parseJsonPost, runJsonPost } from './json-post.ts'
-import { hasEncodedQuery, isPercentEncoded } from './percent-encoding.ts'
+import { encodedProblem, queryStringProblem } from './encoded-parameters.ts'
 import { acceptedMediaType, type MediaType } from './result-response.ts'
 import type { FindDocument } from './persisted-operations.ts'
-import { explained, methodRefused, mutationByGet, notAcceptable, notPercentEncoded } from './refusals.ts'
+import { explained, malformedParameters, methodRefused, mutationByGet, notAcceptable } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<YogaContext, YogaContext>
 
@@ -69,7 +69,8 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     mediaType: MediaType,
     yogaContext: YogaContext,
   ): Promise<TextResponse> {
-    if (isFormPost(request) && !isPercentEncoded(body.toString())) return notPercentEncoded(request, 'form')
+    const problem = isFormPost(request) ? encodedProblem(body.toString(), 'form') : null
+    if (problem !== null) return malformedParameters(request, problem)
     const params = parseJsonPost(request, body)
     const { yoga, jsonRequest } = await loading
     if (params !== null) return runJsonPost(yoga, { params, mediaType }, jsonRequest, yogaContext)
@@ -116,7 +117,8 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   async function negotiated(exchange: Exchange, requestContext: RequestContext): Promise<TextResponse> {
     const { request } = exchange
     if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request)
-    if (request.method === 'GET' && !hasEncodedQuery(request.target)) return notPercentEncoded(request, 'query string')
+    const problem = request.method === 'GET' ? queryStringProblem(request.target) : null
+    if (problem !== null) return malformedParameters(request, problem)
     const mediaType = acceptedMediaType(request.header('accept'))
     return mediaType === null ? notAcceptable(request) : parseAndRun(exchange, mediaType, requestContext)
   }

@@ -50,6 +50,7 @@ export function executorPlugin(executor: Executor, findDocument: FindDocument): 
   return {
     async onParams({ params, setParams, context: yogaContext }) {
       yogaContext.onParsed()
+      checkOperationName(params.operationName)
       const requested = findDocument(params, yogaContext.requestContext.sender)
       // Yoga refuses a query that is not a string, as GraphQL over HTTP specifies.
       if (requested === null) return
@@ -81,6 +82,13 @@ export function executorPlugin(executor: Executor, findDocument: FindDocument): 
       executor.run(prepared, { operationName, variables: variableValues }, requestContext),
     )
   }
+}
+
+/** @throws {GraphQLError} if the name of the operation is not a string: Yoga checks only the types of the other parameters */
+function checkOperationName(name: unknown): void {
+  if (name === undefined || name === null || typeof name === 'string') return
+  const type = Array.isArray(name) ? 'array' : typeof name
+  throw badRequest(`Expected "operationName" param to be a string, but given ${type}.`)
 }
 
 /** Returns the error that Yoga gets in place of a document; it would refuse an unknown operation without its name. */

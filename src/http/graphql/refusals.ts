@@ -38,9 +38,9 @@ export function notAcceptable(request: ClientRequest): TextResponse {
   )
 }
 
-/** Returns the refusal of a query string, or of the body of a form, that is not percent-encoded UTF-8. */
-export function notPercentEncoded(request: ClientRequest, part: 'query string' | 'form'): TextResponse {
-  return graphqlRefusal(request, 400, 'BAD_REQUEST', `The ${part} is not percent-encoded UTF-8.`)
+/** Returns the refusal of parameters that are malformed in the query string, or in the body of a form. */
+export function malformedParameters(request: ClientRequest, problem: string): TextResponse {
+  return graphqlRefusal(request, 400, 'BAD_REQUEST', problem)
 }
 
 /** Returns the refusal of a body with a content coding (RFC 9110, section 15.5.16). */

@@ -167,6 +167,57 @@ describe('each request', () => {
     },
   )
 
+  test.each([
+    ['query', 'query={__typename}&query={__typename}'],
+    ['query', '%71uery={__typename}&a=1&query='],
+    ['operationName', 'query={__typename}&operationName=&operationName='],
+    ['variables', 'variables={}&variables={}&query={__typename}'],
+    ['extensions', 'query={__typename}&extensions={}&extensions={}'],
+  ])('that gives the parameter %s twice is refused, as over REST: %s', async (name, parameters) => {
+    const { app } = gatewayOn(database)
+    const refusal = {
+      errors: [{ message: `The parameter ${name} is given 2 times.`, extensions: { code: 'BAD_REQUEST' } }],
+    }
+    const form = { method: 'POST', body: parameters, headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+    for (const accept of [json.accept, 'application/json', 'text/event-stream']) {
+      const byGet = new Request(`http://gateway.test/graphql?${parameters}`, { headers: { accept } })
+      const byForm = new Request('http://gateway.test/graphql', { ...form, headers: { ...form.headers, accept } })
+      for (const request of [byGet, byForm]) {
+        const response = await app.fetch(request)
+        expect([response.status, await response.json()]).toEqual([400, refusal])
+      }
+    }
+  })
+
+  test('by GET that gives a parameter twice that is none of GraphQL is answered', async () => {
+    const response = await gatewayOn(database).get('/graphql?a=1&query={__typename}&a=2', { headers: json })
+    expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
+  })
+
+  test.each([
+    ['number', 5],
+    ['boolean', true],
+    ['array', ['A']],
+    ['object', { name: 'A' }],
+  ])('whose operationName is a %s is refused, as one whose variables are none', async (type, operationName) => {
+    const { app } = gatewayOn(database)
+    for (const contentType of ['application/json', 'application/graphql+json']) {
+      for (const accept of [json.accept, 'application/json']) {
+        const sent = requestOf(
+          { query: 'query A { __typename }', operationName },
+          { 'content-type': contentType, accept },
+        )
+        const response = await app.fetch(sent)
+        const message = `Expected "operationName" param to be a string, but given ${type}.`
+        expect([response.status, response.headers.get('content-type'), await response.json()]).toEqual([
+          400,
+          `${accept}; charset=utf-8`,
+          { errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] },
+        ])
+      }
+    }
+  })
+
   test('that fails outside of the executor is masked like one that fails in it', async () => {
     const failing: GraphqlPlugin = {
       onResponse: () => {

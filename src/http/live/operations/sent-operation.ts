@@ -1,7 +1,7 @@
 import { GraphQLError } from 'graphql'
 import type { OperationParams } from '../../../graphql/execution/prepared-operation.ts'
 import { isJsonPost, objectIn } from '../../graphql/json-post.ts'
-import { hasEncodedQuery } from '../../graphql/percent-encoding.ts'
+import { graphqlParameters, queryStringProblem } from '../../graphql/encoded-parameters.ts'
 import type { RequestedDocument, DocumentParams, FindDocument } from '../../graphql/persisted-operations.ts'
 import type { Exchange } from '../../middleware.ts'
 
@@ -18,9 +18,10 @@ export interface SentOperation extends OperationParams {
  */
 export function sentOperation({ request, body, sender }: Exchange, findDocument: FindDocument): SentOperation | null {
   const isGet = request.method === 'GET'
-  if (isGet && !hasEncodedQuery(request.target)) return null
+  if (isGet && queryStringProblem(request.target) !== null) return null
   const sent = isGet ? parametersIn(request.query) : isJsonPost(request) ? objectIn(body) : null
-  if (sent === null || (!isGet && Object.keys(sent).some((name) => !parameters.includes(name)))) return null
+  // Yoga ignores other parameters of a GET, and refuses them in a POST.
+  if (sent === null || (!isGet && Object.keys(sent).some((name) => !graphqlParameters.includes(name)))) return null
   const variables: unknown = isGet ? parsed(sent.variables) : (sent.variables ?? null)
   const extensions: unknown = isGet ? parsed(sent.extensions) : (sent.extensions ?? null)
   const operationName: unknown = sent.operationName ?? null
@@ -36,14 +37,10 @@ export function sentOperation({ request, body, sender }: Exchange, findDocument:
   }
 }
 
-/** Returns the parameters of a GET as Yoga reads them: the first of equal names counts, and an empty one is none. */
+/** Returns the parameters of a GET as Yoga reads them: an empty one is none. */
 function parametersIn(query: URLSearchParams): Readonly<Record<string, string>> {
-  const first = Object.fromEntries([...query].reverse())
-  return Object.fromEntries(Object.entries(first).filter(([, value]) => value !== ''))
+  return Object.fromEntries([...query].filter(([, value]) => value !== ''))
 }
-
-/** Parameters of a POST: Yoga refuses others. */
-const parameters: readonly string[] = ['query', 'operationName', 'variables', 'extensions']
 
 function isObjectOrNull(value: unknown): value is Readonly<Record<string, unknown>> | null {
   return typeof value === 'object' && !Array.isArray(value)
