@@ -1,18 +1,24 @@
 import type { RequestContext } from '../graphql/execution/context.ts'
 import type { ExecutedDocument, FixedDocumentExecutor } from '../graphql/execution/fixed-document.ts'
 import { csvOfList } from './csv.ts'
-import { BadParameter, readParameters, shortestText } from './parameters.ts'
+import {
+  BadParameter,
+  encodedReplacement,
+  notUtf8,
+  readParameters,
+  type SentParameters,
+  shortestText,
+} from './parameters.ts'
 import { Problem, problemResponse, retryLater } from './problem.ts'
 import type { CacheScope, TextResponse } from './text-response.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 
 /** The parts of a request that a route uses. */
-export interface RestRequest {
+export interface RestRequest extends SentParameters {
   readonly method: string
   /** As sent by the client, percent-encoded. */
   readonly path: string
-  readonly query: URLSearchParams
   header(name: string): string | null
 }
 
@@ -68,7 +74,7 @@ export function createRest(executor: FixedDocumentExecutor, options: RestOptions
     const refusal = request.method === 'GET' ? null : responseByMethod(request.method)
     if (refusal !== null) return refusal
     const { route } = matched
-    const variables = variablesOf(matched, request.query)
+    const variables = variablesOf(matched, request)
     if (variables instanceof BadParameter) return problemResponse(variables.toProblem())
     const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
     const { body, envelope, errors } = await executor.runFixed((past ?? route).document, variables, requestContext)
@@ -83,16 +89,16 @@ export function createRest(executor: FixedDocumentExecutor, options: RestOptions
 /** Returns the variables of a route's document, from path and query. */
 function variablesOf(
   { route, pathParameters }: MatchedRoute,
-  query: URLSearchParams,
+  sent: SentParameters,
 ): Record<string, unknown> | BadParameter {
   const variables: Record<string, unknown> = {}
   try {
     for (const name in pathParameters) variables[name] = decodeURIComponent(pathParameters[name] as string)
   } catch {
-    return new BadParameter(Object.keys(pathParameters).join(), 'is not percent-encoded UTF-8')
+    return new BadParameter(Object.keys(pathParameters).join(), notUtf8)
   }
   try {
-    return query.size === 0 ? variables : Object.assign(variables, readParameters(route.queryParameters, query))
+    return sent.query.size === 0 ? variables : Object.assign(variables, readParameters(route.queryParameters, sent))
   } catch (error) {
     if (error instanceof BadParameter) return error
     throw error
@@ -162,13 +168,18 @@ function knownParameters({ queryParameters }: Route, query: URLSearchParams): UR
   return new URLSearchParams(known)
 }
 
-/** Returns a cache key, equal for requests with equal responses; null for a path with a query and without a route. */
+/**
+ * Returns a cache key, equal for requests with equal responses. It is null for a path with a query and without a route, and for
+ * parameters with bytes that are not UTF-8, since those of another message could have the same key: no such response is cached.
+ */
 export function responseKey({ path, query }: Pick<RestRequest, 'path' | 'query'>): string | null {
   if (query.size === 0) return path
   const found = findRoute(path)
   if (found === null) return null
   const known = knownParameters(found.route, query)
-  return known.size === 0 ? path : `${path}?${known.toString()}`
+  if (known.size === 0) return path
+  const text = known.toString()
+  return encodedReplacement.test(text) ? null : `${path}?${text}`
 }
 
 type ExecutionError = NonNullable<ExecutedDocument['errors']>[number]

@@ -18,6 +18,9 @@ export class BadParameter extends Error {
   }
 }
 
+/** Problem of a parameter in the path or the query. */
+export const notUtf8 = 'is not percent-encoded UTF-8'
+
 /** A query parameter: the variable that it sets, its schema, and its parser. */
 export interface Parameter {
   readonly variable: string
@@ -97,19 +100,34 @@ export function addressesParameter(variable: string, description: string, max: n
   }
 }
 
+/** The query parameters of a request. */
+export interface SentParameters {
+  /** As they are decoded: bytes that are not UTF-8 are U+FFFD. */
+  readonly query: URLSearchParams
+  /** Path and query as sent by the client. */
+  readonly target: string
+}
+
+/** The character by which bytes that are not UTF-8 are replaced. */
+const replacement = '\uFFFD'
+/** Its percent-encoding. */
+export const encodedReplacement = /%EF%BF%BD/i
+
 /**
  * Converts query parameters to variables. Unknown parameters are ignored.
- * @throws {BadParameter} when a value is not valid or given twice
+ * @throws {BadParameter} when a value is not valid, not UTF-8 or given twice
  */
 export function readParameters(
   parameters: Readonly<Record<string, Parameter>>,
-  query: URLSearchParams,
+  { query, target }: SentParameters,
 ): Record<string, unknown> {
   const variables: Record<string, unknown> = {}
   for (const [name, { variable, read }] of Object.entries(parameters)) {
     const [value, ...more] = query.getAll(name)
     if (more.length > 0) throw new BadParameter(name, `is given ${more.length + 1} times`)
-    if (value !== undefined) variables[variable] = read(value, name)
+    if (value === undefined) continue
+    if (value.includes(replacement) && !encodedReplacement.test(target)) throw new BadParameter(name, notUtf8)
+    variables[variable] = read(value, name)
   }
   return variables
 }

@@ -4,5 +4,5 @@ import { eventTypesParameter, readParameters } from '../../src/rest/parameters.t
 test('a repeated event type counts once', () => {
   const parameters = { type: eventTypesParameter('type', 'The types.') }
   const query = new URLSearchParams({ type: 'deposit,exit,'.repeat(600) + 'deposit' })
-  expect(readParameters(parameters, query)).toEqual({ type: ['DEPOSIT', 'EXIT'] })
+  expect(readParameters(parameters, { query, target: '' })).toEqual({ type: ['DEPOSIT', 'EXIT'] })
 })

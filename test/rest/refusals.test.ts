@@ -140,6 +140,18 @@ describe('a parameter', () => {
   })
 
   test.each([
+    [`/vault/${vault}/events?limit=%FF`, 'limit is not percent-encoded UTF-8'],
+    [`/vault/${vault}/events?type=fee,%c3%28`, 'type is not percent-encoded UTF-8'],
+    [`/vault/${vault}/events?cursor=%ED%A0%80`, 'cursor is not percent-encoded UTF-8'],
+    [`/vault/${vault}/snapshot?at=%ff`, 'at is not percent-encoded UTF-8'],
+    [`/live/vaults?vault=%ff`, 'vault is not percent-encoded UTF-8'],
+    [`/live/events?after=%ff`, 'after is not percent-encoded UTF-8'],
+    [`/vault/${vault}/events?limit=%EF%BF%BD`, 'limit is "\uFFFD", not a whole number'],
+  ])('that is not UTF-8 gets the same error as such a path: %s', async (path, detail) => {
+    expect(await problemOf(await gateway.get(path), 400)).toMatchObject({ detail })
+  })
+
+  test.each([
     ['equity', 'points=2'],
     ['equity', 'points=2000'],
     ['equity', 'since=0&until=253402300799'],

@@ -4,6 +4,7 @@ import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
 import { Problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 import type { Exchange, Handler, HandlerResponse } from '../middleware.ts'
 import { overloaded, refuse } from '../refuse.ts'
 import type { ProducedExchange, Respond } from '../produce.ts'
@@ -79,15 +80,15 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const { request, sender } = exchange
     const refusal = responseByMethod(request.method)
     if (refusal !== null) return new EncodedResponse(refusal)
-    const vaults = vaultsIn(request.query)
+    const vaults = vaultsIn(request)
     if (vaults instanceof Problem) return refuse(request, vaults)
     return openInSlot(exchange, connections.admit(sender), (opening) => createStream(exchange, vaults, opening))
   }
 }
 
-function vaultsIn(query: URLSearchParams): readonly string[] | Problem {
+function vaultsIn(request: IncomingRequest): readonly string[] | Problem {
   try {
-    const { vaults } = readParameters(liveVaults.queryParameters, query) as { readonly vaults?: readonly string[] }
+    const { vaults } = readParameters(liveVaults.queryParameters, request) as { readonly vaults?: readonly string[] }
     if (vaults !== undefined) return vaults
     return new BadParameter('vault', `is missing: name 1 to ${maxStreamVaults} vaults, with commas`).toProblem()
   } catch (error) {

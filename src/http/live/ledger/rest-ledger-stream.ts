@@ -4,6 +4,7 @@ import { BadParameter, readParameters } from '../../../rest/parameters.ts'
 import { Problem } from '../../../rest/problem.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
+import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Handler } from '../../middleware.ts'
 import { refuse } from '../../refuse.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
@@ -60,7 +61,7 @@ export function restLedgerStream(options: RestLedgerStreamOptions): Handler {
     const { request, sender } = exchange
     const refusal = responseByMethod(request.method)
     if (refusal !== null) return new EncodedResponse(refusal)
-    const parameters = parametersOf(request.query)
+    const parameters = parametersOf(request)
     if (parameters instanceof Problem) return refuse(request, parameters)
     const { vaults, types, after } = parameters
     return openInSlot(exchange, connections.admit(sender), async (opening) => {
@@ -77,9 +78,9 @@ interface LedgerParameters extends Pick<LedgerRequest, 'after'> {
   readonly types: readonly string[] | undefined
 }
 
-function parametersOf(query: URLSearchParams): LedgerParameters | Problem {
+function parametersOf(request: IncomingRequest): LedgerParameters | Problem {
   try {
-    const { vaults, types, after } = readParameters(liveEvents.queryParameters, query) as {
+    const { vaults, types, after } = readParameters(liveEvents.queryParameters, request) as {
       readonly vaults?: readonly string[]
       readonly types?: readonly string[]
       readonly after?: string
