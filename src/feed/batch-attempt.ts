@@ -20,8 +20,8 @@ export interface BatchAttemptOptions {
   readonly expected: ExpectedState
   /** The last line that was counted, and set aside if bad, before the source was reopened. */
   readonly countedUpTo: number
-  /** Outcomes of lines that another writer of this run has committed or set aside, by index. */
-  readonly committed: readonly (LineOutcome | undefined)[]
+  /** Outcomes of lines that writers of a failed round have committed or set aside, by index. */
+  readonly ofRound: readonly (LineOutcome | undefined)[]
   /** Clock in Unix seconds, read at each attempt; undefined where the times of facts are not compared with one. */
   readonly nowSeconds: (() => number) | undefined
   /** The prefix of the source that earlier runs have handled; undefined where none is known. */
@@ -34,29 +34,34 @@ export interface BatchAttemptOptions {
  * Returns a function that applies the same batch at each attempt, and repeats it after conflicts with other writers. A commit
  * whose response was lost is detected by the next attempt. A line that was set aside remains bad, in the next attempt and after
  * a conflict: it may be valid since a commit of this or of another writer, but would be newer than facts that follow in the feed.
+ *
+ * So the outcomes of an attempt depend on those of earlier work on the same lines: of a round (`ofRound`), of the last attempt
+ * whose commit may have succeeded (`unconfirmed`), and, for lines that were set aside, of all attempts (`batch`).
  */
 export function createBatchAttempt(
-  { database, rejects, feed, countedUpTo, committed, ...options }: BatchAttemptOptions,
+  { database, rejects, feed, countedUpTo, ofRound, ...options }: BatchAttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
-  /** Outcomes of the last failed attempt that reached its commit. */
-  let earlier: readonly LineOutcome[] | undefined
-  let batch = withRejected(parsed, committed)
+  /** Outcomes of the last attempt whose commit was sent, and neither confirmed nor rolled back. */
+  let unconfirmed: readonly LineOutcome[] | undefined
+  /** The lines, with those that were set aside as bad. */
+  let batch = withRejected(parsed, ofRound)
   const applyOnce = async (): Promise<AppliedBatch> => {
-    let reached: readonly LineOutcome[] | undefined
+    /** Outcomes of this attempt, once its commit is about to be sent. */
+    let sent: readonly LineOutcome[] | undefined
     const beforeCommit = async (outcomes: readonly LineOutcome[]): Promise<void> => {
       await rejects?.write(rejectedLines(lines, outcomes).filter(({ line }) => line.number > countedUpTo))
-      reached = committedOutcomes(outcomes, earlier)
+      sent = outcomesWith(unconfirmed, outcomes)
     }
     try {
       const setAsideBad = rejects !== undefined
       const result = await applyBatch(database, feed, batch, { ...options, setAsideBad, beforeCommit })
-      const outcomes = committedOutcomes(result.outcomes, earlier)
-      return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, committed[at])) }
+      const outcomes = outcomesWith(unconfirmed, result.outcomes)
+      return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, ofRound[at])) }
     } catch (error) {
-      // A conflict has rolled back what it reached.
-      if (!isConflict(error)) earlier = reached ?? earlier
-      if (rejects !== undefined && reached !== undefined) batch = withRejected(batch, reached)
+      // A conflict has rolled the attempt back.
+      if (!isConflict(error)) unconfirmed = sent ?? unconfirmed
+      if (rejects !== undefined && sent !== undefined) batch = withRejected(batch, sent)
       throw error
     }
   }
@@ -64,23 +69,23 @@ export function createBatchAttempt(
 }
 
 /**
- * Returns the outcomes of a batch, after an earlier attempt whose commit had no response. Where every fact that it applied is
- * known now, and none that it rejected was applied now, it was committed: then its outcomes count. Lines that it has not reached,
- * from one that waited for the right clock on, keep their own.
- * @param earlier outcomes of the last attempt that reached its commit; undefined where none has
+ * Returns the outcomes of a batch, after an attempt whose commit was not confirmed. Where every fact that it applied is known now,
+ * and none that it rejected was applied now, it was committed: then its outcomes count. Lines that it has not reached, from one that
+ * waited for the right clock on, keep their own.
+ * @param unconfirmed outcomes of that attempt; undefined where there is none
+ * @param outcomes of the present attempt
  */
-function committedOutcomes(
+function outcomesWith(
+  unconfirmed: readonly LineOutcome[] | undefined,
   outcomes: readonly LineOutcome[],
-  earlier: readonly LineOutcome[] | undefined,
 ): readonly LineOutcome[] {
-  const wasCommitted = earlier?.every(
-    ({ status }, index) =>
-      (status !== 'applied' || outcomes[index]?.status === 'skipped') &&
-      (status !== 'rejected' || outcomes[index]?.status !== 'applied'),
-  )
-  return earlier !== undefined && wasCommitted === true
-    ? outcomes.map((outcome, at) => earlier[at] ?? outcome)
-    : outcomes
+  const wasCommitted = unconfirmed?.every(({ status }, index) => {
+    const now = outcomes[index]?.status
+    if (status === 'applied') return now === 'skipped'
+    return status !== 'rejected' || now !== 'applied'
+  })
+  if (unconfirmed === undefined || wasCommitted !== true) return outcomes
+  return outcomes.map((outcome, at) => unconfirmed[at] ?? outcome)
 }
 
 /** Returns the lines of a batch with the problems of those that were set aside in place of their facts. */
@@ -96,6 +101,6 @@ function withRejected(
 }
 
 /** Returns the outcome of a line: `applied` where the fact is known because another writer of the run applied it. */
-function ofThisRun(outcome: LineOutcome, committed: LineOutcome | undefined): LineOutcome {
-  return outcome.status === 'skipped' && committed?.status === 'applied' ? committed : outcome
+function ofThisRun(outcome: LineOutcome, ofRound: LineOutcome | undefined): LineOutcome {
+  return outcome.status === 'skipped' && ofRound?.status === 'applied' ? ofRound : outcome
 }

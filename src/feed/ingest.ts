@@ -111,12 +111,12 @@ async function readAndApply(options: IngestOptions, run: Run): Promise<void> {
   for await (const segment of readSegments(run.source, writers.length, parse)) {
     if (signal?.aborted === true) return
     const { lines, parts } = segment
-    const committed =
+    const ofRound =
       parts === null || isHandled(run, lines)
         ? []
         : await withCheckpoint(options, run, applySegmentByWriters(options, run, lines, parts))
     // A failed round is applied again: what its writers have committed is known by now, and counted by its outcomes there.
-    if (committed !== 'all') await applySegment(options, run, segment, committed)
+    if (ofRound !== 'all') await applySegment(options, run, segment, ofRound)
   }
 }
 
@@ -128,13 +128,13 @@ function isHandled({ source: { handledPrefix } }: Run, [first]: readonly Line[])
 
 /**
  * Applies a segment batch by batch, each while the next one is parsed.
- * @param committed outcomes of lines that writers of a failed round have committed or set aside, by index
+ * @param ofRound outcomes of lines that writers of a failed round have committed or set aside, by index
  */
 async function applySegment(
   options: IngestOptions,
   run: Run,
   { lines, first }: ReadSegment,
-  committed: readonly (LineOutcome | undefined)[],
+  ofRound: readonly (LineOutcome | undefined)[],
 ): Promise<void> {
   let next = first ?? parseBatch(run.source, lines, 0)
   for (let [from, to] = [0, 0]; from < lines.length; from = to) {
@@ -143,8 +143,8 @@ async function applySegment(
     to = from + batch.lines.length
     next = parseBatch(run.source, lines, to)
     for (let rest: Batch | null = batch; rest !== null;) {
-      const committedOfRest = committed.slice(to - rest.lines.length, to)
-      rest = await withCheckpoint(options, run, applyParsed(options, run, rest, committedOfRest))
+      const ofRest = ofRound.slice(to - rest.lines.length, to)
+      rest = await withCheckpoint(options, run, applyParsed(options, run, rest, ofRest))
     }
   }
 }
@@ -188,12 +188,12 @@ async function applyParsed(
   options: IngestOptions,
   run: Run,
   batch: Batch,
-  committed: readonly (LineOutcome | undefined)[],
+  ofRound: readonly (LineOutcome | undefined)[],
 ): Promise<Batch | null> {
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedUpTo, newestRead } = run
-  const ofRun = { feed: source.name, handledPrefix: source.handledPrefix, expected, countedUpTo, newestRead, committed }
+  const ofRun = { feed: source.name, handledPrefix: source.handledPrefix, expected, countedUpTo, newestRead, ofRound }
   const ofSource = { isFollowed: source.onEnd !== undefined, nowSeconds: clockOf(source, options.nowSeconds) }
   const attempt = createBatchAttempt({ ...ofRun, ...ofSource, database, rejects }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
