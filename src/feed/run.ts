@@ -10,6 +10,7 @@ import { UnrepeatableFeed } from './errors.ts'
 import { type ExpectedState, isUncovered } from './position/expected-state.ts'
 import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
+import type { ReopenFrom } from './reading/file-position.ts'
 import type { Source } from './reading/source.ts'
 import { emptySummary, type Summary } from './summary.ts'
 
@@ -73,26 +74,18 @@ interface ReopenOptions {
 }
 
 /**
- * Reopens a source at the stored position, and resets the counts to the checkpoint there. Without one the counts remain,
- * and repeated lines are counted twice, unless all lines are repeated.
+ * Reopens a source at the stored position, or its beginning, and resets the counts to the checkpoint there. Without one the counts
+ * remain, and repeated lines are counted twice, unless all lines are repeated.
  */
 export async function reopenRun(
   { onReopen, nowSeconds }: ReopenOptions,
-  { source, summary, checkpoints, isFirstFile, expected, lastLine }: Run,
+  run: Run,
   stored: LockedPosition | null,
 ): Promise<Run> {
+  const { source, summary, checkpoints, isFirstFile } = run
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
-  // The stored position proves the lines before it only where this run has not tried set-aside lines again there.
-  const isInHandledPrefix = stored !== null && offsetOf(stored) <= (source.handledPrefix?.bytes ?? 0)
-  const isUnproved = isInHandledPrefix || isUncovered(expected) || isSamePosition(stored, expected.lastPosition ?? null)
-  // Another run may have moved it past the lines of this one.
-  const mayLack = stored !== null && (isUnproved || stored.line > lastLine)
-  // A run that knows no facts yet has none to lose.
-  const readFrom = expected.version !== null && mayLack ? 'beginning' : 'stored position'
-  const { readUntil = null } = stored ?? {}
-  const proven = readUntil === null || nowSeconds === undefined ? readUntil : trustedReadUntil(readUntil, nowSeconds())
-  const reopenedSource = await source.reopen(stored && { ...stored, readUntil: proven }, readFrom)
+  const reopenedSource = await source.reopen(withTrustedEnd(stored, nowSeconds), reopenFrom(run, stored))
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
   return {
@@ -103,4 +96,26 @@ export async function reopenRun(
     countedUpTo: reopenedSource.containsApplied === false ? 0 : (checkpoint?.line ?? 0),
     isFirstFile,
   }
+}
+
+/**
+ * Returns from where a source is read again after a failover: from the stored position, unless facts of this run may be lost that are
+ * before it.
+ */
+function reopenFrom({ source, expected, lastLine }: Run, stored: LockedPosition | null): ReopenFrom {
+  // A run that knows no facts yet has none to lose. Without a position everything is read.
+  if (expected.version === null || stored === null) return 'stored position'
+  // It has tried lines again there that were set aside, without moving the position.
+  const isInHandledPrefix = offsetOf(stored) <= (source.handledPrefix?.bytes ?? 0)
+  // The position was not lost: another commit was.
+  const isUnmoved = isSamePosition(stored, expected.lastPosition ?? null)
+  // Another run may have moved it past the lines of this one.
+  const isOfOtherRun = stored.line > lastLine
+  return isInHandledPrefix || isUncovered(expected) || isUnmoved || isOfOtherRun ? 'beginning' : 'stored position'
+}
+
+/** Returns a position with the time at which its feed was last read to its end, as far as the clock confirms it. */
+function withTrustedEnd(stored: LockedPosition | null, nowSeconds: ReopenOptions['nowSeconds']): LockedPosition | null {
+  if (stored?.readUntil == null || nowSeconds === undefined) return stored
+  return { ...stored, readUntil: trustedReadUntil(stored.readUntil, nowSeconds()) }
 }
