@@ -1,4 +1,5 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
+import type { SeenPosition } from './position/expected-state.ts'
 import type { Summary } from './summary.ts'
 
 /** Counts of a run at a committed position. */
@@ -18,11 +19,8 @@ const maxCheckpoints = 10_000
 export class Checkpoints {
   #newest: { readonly position: FeedPosition; readonly checkpoint: Checkpoint }[] = []
 
-  /**
-   * Adds a checkpoint.
-   * @param position undefined where the stored position does not cover everything that was applied
-   */
-  add(position: FeedPosition | null | undefined, { summary, ...rest }: Checkpoint): void {
+  /** Adds a checkpoint; without effect where no position covers everything that was applied. */
+  add(position: SeenPosition, { summary, ...rest }: Checkpoint): void {
     if (position == null) return
     if (this.#newest.length >= maxCheckpoints) this.#newest = this.#newest.slice(maxCheckpoints / 2)
     const { line, fingerprint } = position

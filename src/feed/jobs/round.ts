@@ -4,7 +4,7 @@ import { type FeedPosition, saveFeedPosition, saveNewestFact } from '../../datab
 import { nonceOf } from '../../domain/identity/data-version.ts'
 import { rejectedLines } from '../rejects/rejected-lines.ts'
 import { positionAfter } from '../position/line-position.ts'
-import { CommitsLost, type ExpectedState, movesPosition } from '../position/expected-state.ts'
+import { CommitsLost, type ExpectedState, movesPosition, type SeenPosition } from '../position/expected-state.ts'
 import { handledEnd } from '../position/handled-lines.ts'
 import { lockVerifiedPosition } from '../position/verified-position.ts'
 import type { LineOutcome } from '../projector/line-outcome.ts'
@@ -130,7 +130,7 @@ class Round {
     transaction: Transaction,
     { stored, position, end }: { stored: FeedPosition | null; position: FeedPosition; end: number },
     applied: readonly AppliedPart[],
-  ): ExpectedState['lastPosition'] {
+  ): SeenPosition {
     const { name } = this.options.source
     const hasApplied = this.outcomes.some((outcome) => outcome?.status === 'applied')
     const isMoved = movesPosition(stored, position, hasApplied, end)

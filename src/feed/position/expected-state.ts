@@ -11,12 +11,17 @@ export class CommitsLost extends Error {
   }
 }
 
+/**
+ * The last position that a run saw in the database: null where it saw that there was none, and undefined where it saw none, or has
+ * applied facts since that the position does not cover.
+ */
+export type SeenPosition = FeedPosition | null | undefined
+
 /** State of a run before a batch, to detect lost commits. */
 export interface ExpectedState {
   /** The stored position at which the run started its source; undefined where it started at the beginning. */
   readonly startsAfter: FeedPosition | undefined
-  /** The last position that the run saw; undefined where no position covers everything that was applied. */
-  readonly lastPosition: FeedPosition | null | undefined
+  readonly lastPosition: SeenPosition
   /**
    * Version of a commit whose history contains all facts that the run has applied, skipped as known, or left out as applied; null
    * where there are none yet.
@@ -37,7 +42,7 @@ export function isUncovered(expected: ExpectedState | undefined): boolean {
 export function knownPosition(
   expected: ExpectedState,
   handledPrefix: { readonly storedBefore: FeedPosition | null } | undefined,
-): FeedPosition | null | undefined {
+): SeenPosition {
   return isUncovered(expected) ? handledPrefix?.storedBefore : expected.lastPosition
 }
 
@@ -45,8 +50,8 @@ export function knownPosition(
  * Returns whether a batch stores its position. A run that starts before the stored position skips known facts and does
  * not move it; new facts there mean that the feed has other contents, whose position counts from then on. At the stored
  * offset, a different fingerprint means that bytes before it have changed: the new fingerprint is stored.
- * @param handledEnd end of the lines of the source that were handled before, in bytes; 0 where that is unknown. A position before it
- *   is not stored, though facts that were set aside may be applied there; one from there on is, also where the stored position is
+ * @param handledEnd end of the lines that are proven to be handled, in bytes; 0 where none is. A position before it is not
+ *   stored, though facts that were set aside may be applied there; one from there on is, also where the stored position is
  *   in the file before, which may be longer
  */
 export function movesPosition(

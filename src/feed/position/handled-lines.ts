@@ -2,7 +2,7 @@ import { type FeedPosition, isSamePosition, type LockedPosition, offsetOf } from
 import type { VaultRecord } from '../../database/write/vaults/vault-record.ts'
 import type { Fact } from '../fact/fact.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
-import { CommitsLost } from './expected-state.ts'
+import { CommitsLost, type SeenPosition } from './expected-state.ts'
 
 /** The first lines of a source, which earlier runs of the feed have handled: a fact there that is not known was set aside. */
 export interface HandledPrefix {
@@ -22,35 +22,49 @@ export function noHandledPrefix(stored: FeedPosition | null): HandledPrefix {
 }
 
 /**
- * Returns the end of the lines of a batch that are handled by the state of the database, in bytes of the decompressed feed.
+ * Returns the end of the lines of a source that are proven to be handled by the state of the database, in bytes of the decompressed
+ * feed.
  * @param prefix as it was when the source was opened; undefined for a source that can't be compared with a position
  * @param stored position of the feed, locked: another process may have moved it since, maybe in another file, and a failover may
  *   have reset it
  * @param lastPosition the last position that the run saw
  * @param positions the positions after the lines of the batch
- * @returns 0 where that is not known
+ * @returns 0 where no line is proven to be handled
  * @throws {CommitsLost} when the position is before the end of the prefix: some of its lines count as handled no more, and the source
  *   must be compared with the position again. Never where no lines followed the prefix
  */
 export function handledEnd(
   prefix: HandledPrefix | undefined,
   stored: LockedPosition | null,
-  lastPosition: FeedPosition | null | undefined,
+  lastPosition: SeenPosition,
   positions: readonly FeedPosition[],
 ): number {
   if (prefix === undefined) return 0
-  const { bytes, storedBefore } = prefix
-  if (stored !== null) {
-    if (isSamePosition(storedBefore, stored) || isSamePosition(lastPosition ?? null, stored)) return bytes
-    const end = offsetOf(stored)
-    if (positions.some((one) => offsetOf(one) === end && isSamePosition(one, stored))) return end
-    const last = positions.at(-1)
-    // Another run is ahead of the batch, in a file that contains what was applied.
-    if ((bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)) return end
-  }
+  const isUnmoved = isOneOf([prefix.storedBefore, lastPosition ?? null], stored)
+  if (isUnmoved) return prefix.bytes
+  const end = stored === null ? 0 : offsetOf(stored)
+  if (isInSource(stored, prefix, positions)) return end
   // If all lines are tried again anyway, a lower position needs no new start: `lockVerifiedPosition` finds lost commits.
-  if (!prefix.coversFile && (stored === null ? 0 : offsetOf(stored)) < bytes) throw new CommitsLost(stored)
+  if (!prefix.coversFile && end < prefix.bytes) throw new CommitsLost(stored)
   return 0
+}
+
+/** Returns whether there is a stored position, and it is one of some positions. */
+function isOneOf(positions: readonly (FeedPosition | null)[], stored: LockedPosition | null): boolean {
+  return stored !== null && positions.some((one) => isSamePosition(one, stored))
+}
+
+/** Returns whether a position that another process has moved is known to be in the source: in a batch of it, or beyond that. */
+function isInSource(
+  stored: LockedPosition | null,
+  { bytes, storedBefore }: HandledPrefix,
+  positions: readonly FeedPosition[],
+): boolean {
+  if (stored === null) return false
+  if (isOneOf(positions, stored)) return true
+  const last = positions.at(-1)
+  // Another run is ahead of the batch, in a file that contains what was applied.
+  return (bytes > 0 || storedBefore === null) && last !== undefined && isFurtherOn(stored, last)
 }
 
 /** Times of the newest known facts of vaults, in Unix seconds, by address. */

@@ -3,7 +3,7 @@ import { findCommit } from '../../database/write/commit-log.ts'
 import { type FeedPosition, isSamePosition, lockFeedPosition, type LockedPosition } from '../../database/write/feed.ts'
 import { isFurtherOn } from '../reading/prefix-digest.ts'
 import { retryConflicts } from '../retry.ts'
-import { CommitsLost, type ExpectedState } from './expected-state.ts'
+import { CommitsLost, type ExpectedState, type SeenPosition } from './expected-state.ts'
 
 /** The position of a feed in a database that contains everything that a run has applied. */
 export interface VerifiedPosition {
@@ -31,7 +31,7 @@ export async function lockVerifiedPosition(
     lockFeedPosition(transaction, feed),
     version === null ? null : findCommit(transaction, version),
   ])
-  const isReached = (one: FeedPosition | null | undefined): boolean => one !== undefined && isSamePosition(stored, one)
+  const isReached = (one: SeenPosition): boolean => one !== undefined && isSamePosition(stored, one)
   const isThere =
     version === null ? startsAfter === undefined || [lastPosition, ...positions].some(isReached) : found !== null
   if (!isThere) throw new CommitsLost(stored)

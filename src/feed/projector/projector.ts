@@ -5,7 +5,7 @@ import type { FiguresDay } from '../../database/write/strategy.ts'
 import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import type { Fact } from '../fact/fact.ts'
-import { type ExpectedState, isUncovered, movesPosition } from '../position/expected-state.ts'
+import { type ExpectedState, isUncovered, movesPosition, type SeenPosition } from '../position/expected-state.ts'
 import { HandledLines, handledEnd, type HandledPrefix, type NewestTimes } from '../position/handled-lines.ts'
 import { lockVerifiedPosition } from '../position/verified-position.ts'
 import { loadBatchState } from './batch-state.ts'
@@ -35,8 +35,7 @@ export interface BatchOptions {
 
 /** Result of a batch. */
 export interface AppliedBatch {
-  /** The position in the database; undefined where facts were applied that it does not cover. */
-  readonly lastPosition: ExpectedState['lastPosition']
+  readonly lastPosition: SeenPosition
   /** Version of a commit whose history contains all facts that the batch applied or skipped as known; null where there are none. */
   readonly version: string | null
   /**
