@@ -5,7 +5,7 @@ import type { Drainable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
 import type { NextCommits } from './next-commits.ts'
-import type { LedgerTail, TailSubscriber } from './ledger-tail.ts'
+import type { LedgerTail, TailListener } from './ledger-tail.ts'
 import { RowsUnreadable } from './row-failures.ts'
 import { type MatchingRow, matchingRows, type RowFilter } from './row-filter.ts'
 import { RowWriter, type RowWriterOptions } from './row-writer.ts'
@@ -28,7 +28,7 @@ const retryMilliseconds = 1_000
  * One stream of ledger rows. It has a position of its own, and writes the rows after it one after the other: while its
  * client does not read it stops, and goes on from there.
  */
-export class LedgerSubscriber implements TailSubscriber, Drainable {
+export class LedgerSubscriber implements TailListener, Drainable {
   readonly #options: LedgerSubscriberOptions
   #position: StartPosition
   #isRunning = false

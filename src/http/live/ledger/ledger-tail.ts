@@ -19,7 +19,7 @@ export interface LedgerTailOptions {
 }
 
 /** A stream of rows that reads on when there are more. */
-export interface TailSubscriber {
+export interface TailListener {
   advance(): void
   /** Tells the client that rows may be late. */
   sendStale(): void
@@ -44,7 +44,7 @@ export class LedgerTail {
   readonly #limitPages: LimitConcurrency
   /** New streams, and those that a reset sends on, do not wait behind pages. */
   readonly #limitEnds: LimitConcurrency
-  readonly #subscribers = new Set<TailSubscriber>()
+  readonly #subscribers = new Set<TailListener>()
   /** The newest commits, with consecutive numbers. */
   #window: StreamedCommit[] = []
   /** The position after all commits that were read; null while no stream needs it. */
@@ -78,7 +78,7 @@ export class LedgerTail {
   }
 
   /** Adds a stream, and returns a function that removes it. */
-  add(subscriber: TailSubscriber): () => void {
+  add(subscriber: TailListener): () => void {
     this.#subscribers.add(subscriber)
     return () => {
       this.#subscribers.delete(subscriber)

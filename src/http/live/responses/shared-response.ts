@@ -9,7 +9,7 @@ import { TurnSenders } from './evaluation/turn-senders.ts'
 import { laterVersion, type SharedQuery, type TimedEvaluation } from './shared-query.ts'
 import { type PushedResponse, pushedResponse } from './pushed-response.ts'
 import type { ResponsesByTag, TaggedResponse } from './responses-by-tag.ts'
-import { Subscriber } from './subscriber.ts'
+import { ResponseSubscriber } from './response-subscriber.ts'
 
 /** The parts that all shared responses of a process share. */
 export interface SharedResponseParts {
@@ -32,7 +32,7 @@ export interface SharedResponseParts {
  */
 export class SharedResponse implements TaggedResponse {
   readonly #parts: SharedResponseParts
-  readonly #subscribers = new Set<Subscriber>()
+  readonly #subscribers = new Set<ResponseSubscriber>()
   /** The senders in whose turns it is evaluated. */
   readonly #senders: TurnSenders
   /** Number of evaluations that have begun. */
@@ -75,7 +75,7 @@ export class SharedResponse implements TaggedResponse {
    * @returns removes the stream
    */
   add(connection: LiveConnection): () => void {
-    const subscriber: Subscriber = new Subscriber(connection, this.#evaluations, () => {
+    const subscriber: ResponseSubscriber = new ResponseSubscriber(connection, this.#evaluations, () => {
       if (subscriber.isBehind) this.#deliver(subscriber)
       else this.#sendStale(subscriber)
     })
@@ -111,7 +111,7 @@ export class SharedResponse implements TaggedResponse {
   }
 
   /** Writes the newest response to a stream that does not have it, or that there is none any more. */
-  #deliver(subscriber: Subscriber): void {
+  #deliver(subscriber: ResponseSubscriber): void {
     const frame = this.#pushed === null ? this.#refusal : this.#frameNow(this.#pushed)
     if (frame === null || subscriber.written === this.#revision) return
     if (!this.#subscribers.has(subscriber) || !subscriber.write(frame, this.#revision)) return
@@ -120,7 +120,7 @@ export class SharedResponse implements TaggedResponse {
   }
 
   /** Tells a stream that its data may be out of date, if it may. */
-  #sendStale(subscriber: Subscriber): void {
+  #sendStale(subscriber: ResponseSubscriber): void {
     if (this.#isUncertain && this.#subscribers.has(subscriber)) subscriber.sendStale(this.query, this.#parts.versions)
   }
 
@@ -182,7 +182,7 @@ export class SharedResponse implements TaggedResponse {
   }
 
   /** Returns the streams to send the response to: where data changed meanwhile, those that joined later may have seen newer data. */
-  #receivers(): Subscriber[] {
+  #receivers(): ResponseSubscriber[] {
     const all = [...this.#subscribers].filter(({ written }) => written === 0 || this.#parts.versions.isListening)
     return this.#isDirty ? all.filter(({ evaluationsBefore }) => evaluationsBefore < this.#evaluations) : all
   }
@@ -203,7 +203,7 @@ export class SharedResponse implements TaggedResponse {
     this.#keep(null)
     if (this.#parts.versions.isListening) this.#isUncertain = false
     this.#pace.rest(retryMilliseconds, milliseconds)
-    const send = (subscriber: Subscriber): void =>
+    const send = (subscriber: ResponseSubscriber): void =>
       isEnd ? subscriber.end(frame, this.#revision) : this.#deliver(subscriber)
     this.#parts.fanOut(this.#receivers(), send, delivered)
   }

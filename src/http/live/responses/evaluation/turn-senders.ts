@@ -2,7 +2,7 @@ import type { Budget } from '../../../../fairness/budget.ts'
 import type { EvaluationQueue, QueuedResult } from './evaluation-queue.ts'
 
 /** A stream that follows the response. */
-interface SubscriberOfSender {
+interface StreamOfSender {
   readonly connection: { readonly sender: string }
 }
 
@@ -16,10 +16,10 @@ const maxLookedAt = 4
  * because all responses may be evaluated after one commit.
  */
 export class TurnSenders {
-  readonly #subscribers: ReadonlySet<SubscriberOfSender>
+  readonly #subscribers: ReadonlySet<StreamOfSender>
   readonly #follows: Pick<Budget, 'of'>
   readonly #otherwise: string
-  #rotation: Iterator<SubscriberOfSender>
+  #rotation: Iterator<StreamOfSender>
   /** The sender of a present stream that follows the fewest responses of those looked at; null if it has left since. */
   #fewest: string | null = null
   /** The evaluation that is queued or runs; not kept longer, because it refers to its response. */
@@ -29,7 +29,7 @@ export class TurnSenders {
    * @param follows numbers of responses that senders follow
    * @param otherwise the sender where no stream follows the response any more
    */
-  constructor(subscribers: ReadonlySet<SubscriberOfSender>, follows: Pick<Budget, 'of'>, otherwise: string) {
+  constructor(subscribers: ReadonlySet<StreamOfSender>, follows: Pick<Budget, 'of'>, otherwise: string) {
     this.#subscribers = subscribers
     this.#follows = follows
     this.#otherwise = otherwise
@@ -71,7 +71,7 @@ export class TurnSenders {
   #someSenders(): Set<string> {
     const senders = new Set<string>()
     for (let left = Math.min(maxLookedAt, this.#subscribers.size); left > 0; left--) {
-      const { sender } = this.#nextSubscriber().connection
+      const { sender } = this.#nextStream().connection
       if (!senders.has(sender)) this.#compare(sender)
       senders.add(sender)
     }
@@ -83,10 +83,10 @@ export class TurnSenders {
   }
 
   /** Returns the next subscriber in rotation; there must be one. */
-  #nextSubscriber(): SubscriberOfSender {
+  #nextStream(): StreamOfSender {
     const next = this.#rotation.next()
     if (next.done !== true) return next.value
     this.#rotation = this.#subscribers.values()
-    return this.#rotation.next().value as SubscriberOfSender
+    return this.#rotation.next().value as StreamOfSender
   }
 }

@@ -3,7 +3,7 @@ import type { Drainable, LiveConnection } from '../delivery/live-connection.ts'
 import type { SharedQuery } from './shared-query.ts'
 
 /** One of the streams that follow a response. */
-export class Subscriber implements Drainable {
+export class ResponseSubscriber implements Drainable {
   /** Revision of the response that was written last; 0 before the first. */
   written = 0
   /** Whether the client was told that this response may be out of date, and was sent no newer one since. */
