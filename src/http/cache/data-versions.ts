@@ -143,7 +143,15 @@ export class DataVersions {
    * only lower numbers. A version beyond all that were notified may still come.
    */
   hasLost({ seq }: Pick<DataVersion, 'seq'>, milliseconds: number): boolean {
-    return seq <= this.#newestBefore && !this.hasReached({ seq }) && this.isProvenSince(milliseconds)
+    return seq <= this.#newestBefore && this.isProvenMissing({ seq }, milliseconds)
+  }
+
+  /**
+   * Returns whether a version was not notified, though every commit up to a time was, in milliseconds of performance.now(): one that
+   * was committed before then is lost.
+   */
+  isProvenMissing(version: Pick<DataVersion, 'seq'>, milliseconds: number): boolean {
+    return this.isProvenSince(milliseconds) && !this.hasReached(version)
   }
 
   /** Returns the version with this sequence number; undefined if it is only in the database. */

@@ -70,7 +70,7 @@ export class Resumptions {
     if (refusal === null) return 'reached'
     const wanted = parseDataVersion(version)
     if (refusal.status !== 503 || wanted === null) return 'lost'
-    const isLost = (): boolean => versions.isProvenSince(requestedAt) && !versions.hasReached(wanted)
+    const isLost = (): boolean => versions.isProvenMissing(wanted, requestedAt)
     const isOver = (): boolean => !versions.isListening || versions.hasReached(wanted) || isLost()
     await versions.waitUntil(isOver, versionLimits.waitMilliseconds, onDisconnect)
     return isLost() ? 'lost' : 'late'
@@ -125,7 +125,7 @@ export class Resumptions {
     for (const wait of waits) {
       // Restarts the wait: notifications may resume from another server.
       if (!versions.isListening) wait.since = performance.now()
-      else if (versions.hasReached(wait) || versions.isProvenSince(wait.since)) due.push(wait)
+      else if (versions.hasReached(wait) || versions.isProvenMissing(wait, wait.since)) due.push(wait)
     }
     for (const wait of due) this.#remove(wait)
     fanOut(due, (wait) => void this.#decide(wait))
@@ -134,10 +134,8 @@ export class Resumptions {
   async #decide(wait: Wait): Promise<void> {
     const { versions, awaitVersion } = this.#options
     if (!wait.isOpen()) return
-    if (!versions.hasReached(wait)) {
-      if (!versions.isProvenSince(wait.since)) return this.#add(wait)
-      return wait.settle('lost')
-    }
+    if (versions.isProvenMissing(wait, wait.since)) return wait.settle('lost')
+    if (!versions.hasReached(wait)) return this.#add(wait)
     const refusal = await awaitVersion(wait.version, wait.sender, () => undefined)
     if (!wait.isOpen()) return
     if (refusal === null) wait.settle('reached')

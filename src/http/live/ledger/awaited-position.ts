@@ -40,8 +40,7 @@ export class AwaitedPosition {
    * client had the position before.
    */
   isLost(position: LedgerPosition): boolean {
-    if (this.#since === null || !this.isLate || this.#versions.hasReached(position)) return false
-    return this.#versions.isProvenSince(this.#since)
+    return this.#since !== null && this.isLate && this.#versions.isProvenMissing(position, this.#since)
   }
 
   wait(position: LedgerPosition): void {
