@@ -14,7 +14,7 @@ import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { subscriptionLimits } from '../../limits/live.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { type BodySelection, compileOperation } from './compiler/compile-operation.ts'
-import { CompiledVariants } from './compiler/compiled-variants.ts'
+import { CompiledVariants, type StoredVariant } from './compiler/compiled-variants.ts'
 import { type CompiledOperation, TooLong } from './compiler/compiled-operation.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import { includes } from './compiler/conditions.ts'
@@ -146,7 +146,7 @@ export class PreparedOperation {
       } catch (error) {
         if (requestContext.signal?.aborted === true) throw error
         if (error instanceof TooLong) return { errors: [tooLongResponse(error.characters, maxCharacters)] }
-        // The error is dropped: graphql-js runs the same resolvers next, and tells it by GraphQL's rules on nulls and order.
+        // The error is discarded: graphql-js runs the same resolvers next, and tells it by GraphQL's rules on nulls and order.
       }
     }
     const { document, definition } = this
@@ -171,9 +171,8 @@ export class PreparedOperation {
   /**
    * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced
-   * @returns null if the operation cannot be compiled; `no place` if other variants have taken all places
    */
-  compiledFor(variables: Variables): CompiledOperation | null | 'no place' {
+  compiledFor(variables: Variables): StoredVariant {
     return this.#variants.get(variables)
   }
 

@@ -15,6 +15,12 @@ interface CompilationSource {
 }
 
 /**
+ * A stored variant; null if the operation cannot be compiled for its variables; `no place` if it is not stored, since others have
+ * taken all places.
+ */
+export type StoredVariant = CompiledOperation | null | 'no place'
+
+/**
  * The compiled variants of a client's operation: one for each combination of the variables of its @skip and @include. They are
  * compiled on first use, and stored while there are places.
  */
@@ -43,9 +49,8 @@ export class CompiledVariants {
   /**
    * Returns the stored variant for these variables, or compiles and stores it.
    * @param variables coerced; those of @skip and @include select the variant
-   * @returns null if it cannot be compiled
    */
-  get(variables: Variables): CompiledOperation | null | 'no place' {
+  get(variables: Variables): StoredVariant {
     const key = this.#conditions.map((name) => String(variables[name])).join()
     const known = this.#stored.get(key)
     if (known !== undefined) return known
