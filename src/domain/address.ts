@@ -26,7 +26,7 @@ function validated(text: string): Address {
 
 /**
  * Cache of addresses by their original text, because feeds repeat addresses and the Keccak-256 hash dominates the cost
- * of validation. Of its two generations, the earlier one is dropped when the recent one is full.
+ * of validation. Of its two generations, the earlier one is evicted when the recent one is full.
  */
 let recent = new Map<string, Address>()
 let earlier = new Map<string, Address>()

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { clientOf } from './budget.ts'
 import { MaxHeap } from './max-heap.ts'
 
-/** Time since its last use after which an entry is dropped for any client: data that is in use is read every minute. */
+/** Time since its last use after which an entry is evicted for any client: data that is in use is read every minute. */
 export const idleMilliseconds = 60_000
 
 /** An entry, linked to its neighbours in the order in which those of its owner were used. */
@@ -23,9 +23,9 @@ interface Entry<Value> {
 
 /**
  * An LRU cache with a limit on its bytes, fair to clients, see {@link clientOf}. When it is full, entries that are idle are
- * dropped first, then those of the client with the most bytes, each time the least recently used one. Bytes are charged to
+ * evicted first, then those of the client with the most bytes, each time the least recently used one. Bytes are charged to
  * the client that stored them; an entry that its owner would lose passes to the last other client that used it. Every
- * operation takes at most logarithmic time in the number of clients, for each entry that it drops or passes on.
+ * operation takes at most logarithmic time in the number of clients, for each entry that it evicts or passes on.
  * @see https://en.wikipedia.org/wiki/Max-min_fairness
  */
 export class FairCache<Value> {
@@ -95,7 +95,7 @@ export class FairCache<Value> {
     this.#bytesOf = new MaxHeap()
   }
 
-  /** Drops an entry, or passes it on; returns it. */
+  /** Evicts an entry, or passes it on; returns it. */
   #makeRoom(): Entry<Value> | null {
     const oldest = this.#entries.rvalues().next().value
     const isIdle = oldest !== undefined && performance.now() - oldest.usedAt >= idleMilliseconds

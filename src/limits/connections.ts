@@ -5,7 +5,7 @@ export const bodyChunks = 1_000
 /** Memory of a chunk of a body besides its bytes, which `bodiesBytes` counts too. */
 export const bodyChunkBytes = 300
 
-/** Bytes that are read and discarded of the body of a rejected request; then the connection is closed. */
+/** Bytes that are read and discarded of the body of a refused request; then the connection is closed. */
 export const discardedBytes = 1024 * 1024
 
 /** Size of responses that the clients of one server have not read: about 40 of the largest. Beyond it some are closed. */

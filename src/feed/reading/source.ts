@@ -79,9 +79,9 @@ interface ProducerMembers {
   /** Returns the position to store after a line. */
   positionAfter(line: Pick<Line, 'number'>): FeedPosition
   /**
-   * Reopens the source without a vault of which a fact was refused, so that the others are read on; absent where a bad fact
+   * Reopens the source without a vault of which a fact is bad, so that the others are read on; absent where a bad fact
    * ends the feed.
-   * @param reason the key and the reason of the refusal
+   * @param reason the key and the reason of the bad fact
    */
   readonly reopenWithout?: (vault: string, reason: string) => Promise<Source>
   /**
