@@ -26,6 +26,12 @@ import {
   tablesIn,
 } from './readmes.ts'
 
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = gatewayOn(await emptyDatabase())
+})
+
 /** Folders that must have a README. */
 const documentedFolders = [
   '',
@@ -59,12 +65,6 @@ test('the root README links to every other one', () => {
 })
 
 describe('links and names', () => {
-  let gateway: TestGateway
-
-  beforeAll(async () => {
-    gateway = gatewayOn(await emptyDatabase())
-  })
-
   test.each(readmes.map((readme) => [readme.file, readme] as const))('all links of %s are valid', async (_, readme) => {
     for (const link of linksOf(readme)) expect(await linkProblem(readme, link, gateway), link).toBeNull()
   })
@@ -136,6 +136,33 @@ describe('the tables', () => {
         !types.includes(`\`${typeOf(code)}\` ${status}`) && !inGraphql.includes(`\`${code}\`, ${status}`),
     )
     expect(missing).toEqual([])
+  })
+
+  test('of errors have the status of an operation that did not begin, in both media types', async () => {
+    const { rows } = tableOf(readmeOf('src/http'), 'failure', 'REST', 'problem type', 'GraphQL code')
+    const persisted = (persistedQuery: object): object => ({ extensions: { persistedQuery } })
+    const failures: Readonly<Record<string, object>> = {
+      GRAPHQL_PARSE_FAILED: { query: '{' },
+      GRAPHQL_VALIDATION_FAILED: { query: '{ nothing }' },
+      OPERATION_RESOLUTION_FAILURE: { query: 'query A { __typename }', operationName: 'B' },
+      QUERY_OVER_BOUND: { query: `{ __typename }${'#'.repeat(otherLimits.defaultQueryLimits.bytes)}` },
+      PERSISTED_QUERY_NOT_SUPPORTED: persisted({ version: 2 }),
+      PERSISTED_QUERY_NOT_FOUND: persisted({ version: 1, sha256Hash: 'unknown' }),
+    }
+    for (const [code, body] of Object.entries(failures)) {
+      const statusIn = async (accept: string): Promise<number> => {
+        const headers = { accept, 'content-type': 'application/json' }
+        const request = { method: 'POST', headers, body: JSON.stringify(body) }
+        const response = await gateway.app.fetch(new Request('http://gateway.test/graphql', request))
+        expect(await response.text()).toContain(`"${code}"`)
+        return response.status
+      }
+      const statuses = new Set([
+        await statusIn('application/graphql-response+json'),
+        await statusIn('application/json'),
+      ])
+      expect(rows.map(([, , , documented]) => documented)).toContain(`\`${code}\`, ${[...statuses].join(' or ')}`)
+    }
   })
 
   test('of facts and events have the keys of each', () => {
