@@ -112,7 +112,7 @@ describe('an entry of a small client', () => {
     expect(cache.get('small', 'small')).toBe('small')
   })
 
-  test('is dropped after a time without use, so that clients that have left take nothing from others', () => {
+  test('is evicted after a time without use, so that clients that have left take nothing from others', () => {
     const cache = cacheWithEntry()
     vi.advanceTimersByTime(idleMilliseconds - 1)
     flood(cache, 'greedy')

@@ -111,11 +111,11 @@ function owners(seed: number): string[] {
 /** Returns the document of a shape with the largest number of repetitions within the limits, by binary search. */
 function largestDocument(toDocument: Shape): string {
   let accepted = 0
-  let rejected = 4_000
-  while (rejected - accepted > 1) {
-    const times = Math.floor((accepted + rejected) / 2)
+  let refused = 4_000
+  while (refused - accepted > 1) {
+    const times = Math.floor((accepted + refused) / 2)
     if (isWithinLimits(toDocument(times))) accepted = times
-    else rejected = times
+    else refused = times
   }
   if (accepted === 0) throw new Error(`A single repetition exceeds the limits: ${toDocument(1)}`)
   return toDocument(accepted)

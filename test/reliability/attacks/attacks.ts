@@ -45,7 +45,7 @@ export type AttackCategory =
   | 'field errors'
   | 'HTTP protocol'
   | 'large responses'
-  | 'rejected requests'
+  | 'refused requests'
 
 const defaultConnections = 16
 export const connectionsOf = ({ connections = defaultConnections }: Attack): number => connections
@@ -285,7 +285,7 @@ const pipelines: readonly Attack[] = [
     ),
   ),
   pipelined('new documents', () => postRequest(JSON.stringify({ query: uncached('{ strategies { id } }') }))),
-  pipelined('rejected requests', () => postRequest('{"query":1}')),
+  pipelined('refused requests', () => postRequest('{"query":1}')),
   pipelined('unknown paths', (_, at) => `GET /nowhere/${at} HTTP/1.1\r\nhost: x\r\n\r\n`),
   pipelined('probes', (_, at) => `GET ${at % 2 === 0 ? '/ready' : '/metrics'} HTTP/1.1\r\nhost: x\r\n\r\n`),
 ]
@@ -536,7 +536,7 @@ const documents: readonly Attack[] = [
 const refusals: readonly Attack[] = [
   {
     name: 'invalid cursors',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: async (attacker) => {
       const { target } = attacker
       const deep = Buffer.from('['.repeat(20_000)).toString('base64url')
@@ -552,7 +552,7 @@ const refusals: readonly Attack[] = [
   },
   {
     name: 'numbers out of range',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: async (attacker) => {
       for (const first of ['2147483647', '-2147483648', '1.5', '1e400', '99999999999999999999']) {
         await attacker.graphql({
@@ -564,7 +564,7 @@ const refusals: readonly Attack[] = [
   },
   {
     name: 'NUL characters',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: async (attacker) => {
       await attacker.graphql({ query: vaultsWhere, variables: { where: { strategy: ['\u0000', '\ud800'] } } })
       await attacker.get('/vault/%00/snapshot')
@@ -572,12 +572,12 @@ const refusals: readonly Attack[] = [
   },
   {
     name: 'unknown paths',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: ({ get }) => get(`/${uniqueName()}/${'a/'.repeat(2_000)}`),
   },
   {
     name: 'thousands of parameters',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: async ({ get, target }) => {
       await get(`/vault/${target.ledger}/events?${repeat(2_000, (at) => `a${at}`, '&')}`)
       await get(`/vault/${target.ledger}/events?${repeat(1_300, () => 'limit', '&')}`)
@@ -586,7 +586,7 @@ const refusals: readonly Attack[] = [
   },
   {
     name: 'percent-encoding errors',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: async ({ get }) => {
       await get(`/vault/${'%ff'.repeat(2_500)}/snapshot?since=${'%'.repeat(400)}`)
       await get(`/vault/${'%61'.repeat(2_500)}/snapshot`)
@@ -594,7 +594,7 @@ const refusals: readonly Attack[] = [
   },
   {
     name: 'HEAD and OPTIONS',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: async (attacker) => {
       const { target } = attacker
       for (const method of ['HEAD', 'OPTIONS', 'DELETE']) {
@@ -632,7 +632,7 @@ const largeResponses: readonly Attack[] = [
   },
   {
     name: 'aliases of 19,000 characters',
-    category: 'rejected requests',
+    category: 'refused requests',
     run: graphql(({ target }) => ({
       query: uncached(
         `{ vault(address: "${target.longSeriesVaults[0]}") { equity(points: 2000) { ${longAlias(19_000)}: ts } } }`,
