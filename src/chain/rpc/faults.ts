@@ -78,7 +78,7 @@ export function explainFault(error: unknown, url: string): ExplainedFault {
   if (cause instanceof NoFinalizedBlock) return { reason: cause.message, lasting: noFinalizedBlock }
   // The same text for each block: it is logged once per interval.
   if (cause instanceof NodeFault && cause.isOnOtherFork)
-    return { reason: "gave a block that doesn't follow on them", lasting: otherFork }
+    return { reason: 'gave a block that does not follow on those that were read', lasting: otherFork }
   if (cause instanceof NodeResting) return { reason: cause.message, lasting: null }
   if (!(cause instanceof BaseError)) return { reason: text((cause as Error).message), lasting: unexplained }
   const answered = cause.walk((one) => one instanceof RpcRequestError)
