@@ -38,15 +38,22 @@ export async function usableDataDirectory(dataDir: string): Promise<string> {
 
 /** Makes a folder and the missing ones above it. Node 20's recursive `mkdir` never ends where a folder exists in which none can be made. */
 async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder)
-  } catch (error) {
-    if (await isFolder(folder)) return
-    const parent = path.dirname(folder)
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || (await isFolder(parent))) throw error
-    await makeFolder(parent)
-    await makeFolder(folder)
-  }
+  const error = await failureOf(mkdir(folder))
+  if (error === null || (await isFolder(folder))) return
+  if (error.code !== 'ENOENT') throw error
+  const parent = path.dirname(folder)
+  if (!(await isFolder(parent))) await makeFolder(parent)
+  // Where the parent is there now, another process may have made it meanwhile.
+  const lasting = await failureOf(mkdir(folder))
+  if (lasting !== null && !(await isFolder(folder))) throw lasting
+}
+
+/** Returns why work failed; null where it succeeded. */
+function failureOf(work: Promise<unknown>): Promise<NodeJS.ErrnoException | null> {
+  return work.then(
+    () => null,
+    (error: unknown) => error as NodeJS.ErrnoException,
+  )
 }
 
 async function isFolder(name: string): Promise<boolean> {

@@ -22,6 +22,14 @@ test('a data directory is made with those above it, once', async () => {
   expect(await usableDataDirectory(link)).toBe(wanted)
 })
 
+test('a data directory is made with those above it by several at once, whichever is ahead', async () => {
+  for (let round = 0; round < 100; round++) {
+    const wanted = path.join(folder, `${round}`, 'a', 'b')
+    const made = await Promise.all(Array.from({ length: 8 }, () => usableDataDirectory(wanted)))
+    expect(new Set(made)).toEqual(new Set([wanted]))
+  }
+})
+
 test('a file, and a folder in a file, are refused', async () => {
   const file = path.join(folder, 'file')
   await writeFile(file, '')
