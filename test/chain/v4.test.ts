@@ -1,5 +1,5 @@
 import type { Decimal } from 'decimal.js'
-import { type Address, type Hex, toEventSelector } from 'viem'
+import { type Address, type Hex, numberToHex, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectChain } from '../../src/chain/setup.ts'
 import { checkVaults } from '../../src/chain/vaults/check-vaults.ts'
@@ -279,6 +279,25 @@ describeOnChain('positions of Uniswap v4', () => {
     const rpc = [{ url: proxy.url, requestsPerSecond: 10_000 }]
     expect(await factsOf({ ...json, rpc })).toEqual(facts)
     expect(leftOut).toBeGreaterThan(5)
+    await proxy.close()
+  })
+
+  test('are read the same from a node that numbers the logs of each transaction anew', async () => {
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getLogs' || !('result' in answer)) return answer
+      const logs = answer.result as { transactionHash: Hex; logIndex: Hex }[]
+      const result = await Promise.all(
+        logs.map(async (log) => {
+          const { logs: ofTransaction } = await chain.client.getTransactionReceipt({ hash: log.transactionHash })
+          return { ...log, logIndex: numberToHex(Number(log.logIndex) - (ofTransaction[0]?.logIndex ?? 0)) }
+        }),
+      )
+      return { result }
+    })
+    const rpc = [{ url: proxy.url, requestsPerSecond: 10_000 }]
+    const withoutNumbers = (lines: typeof facts) => lines.map((line) => ({ ...line, logIndex: 0 }))
+    expect(withoutNumbers(await factsOf({ ...json, rpc }))).toEqual(withoutNumbers(facts))
     await proxy.close()
   })
 

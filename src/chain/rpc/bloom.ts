@@ -98,14 +98,25 @@ export function matcherOf({ address = [], topics = [] }: LogFilter): (log: Chain
 }
 
 /**
- * Reads all logs of a block and requires consecutive log indexes: the bloom filter does not reveal a missing log whose
- * bits other logs set too.
+ * Reads all logs of a block and requires consecutive log indexes, in the block or in each transaction: the bloom filter does
+ * not reveal a missing log whose bits other logs set too.
  * @throws {NodeFault} when logs are missing
  */
 export async function readGaplessLogs(node: Node, block: Header): Promise<ChainLog[]> {
   const all = await readAllLogs(node, block)
-  if (all.every(({ logIndex }, index) => logIndex === index)) return all
+  const areOfBlock = all.every(({ logIndex }, index) => logIndex === index)
+  if (areOfBlock || areNumberedByTransaction(all)) return all
   throw new NodeFault(`left out logs of block ${block.number}, by their numbers`)
+}
+
+/** Returns whether the logs of each transaction are numbered from 0, as some nodes do. */
+function areNumberedByTransaction(logs: readonly ChainLog[]): boolean {
+  const counts = new Map<Hex, number>()
+  return logs.every(({ txHash, logIndex }) => {
+    const count = counts.get(txHash) ?? 0
+    counts.set(txHash, count + 1)
+    return logIndex === count
+  })
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Address, decodeEventLog, type Hex, isAddressEqual, parseAbi, toEventSelector } from 'viem'
 import { NodeFault } from '../../errors.ts'
 import { readGaplessLogs } from '../../rpc/bloom.ts'
-import type { ChainLog } from '../../rpc/block.ts'
+import { type ChainLog, keyOfLog } from '../../rpc/block.ts'
 import { amountsOf, type Amounts, feesOf, type PoolPrice } from '../liquidity-math.ts'
 import { readV4Account, readV4Range, type V4Account, type V4Place, type V4Range } from './v4-pool.ts'
 import type { ChangeStates } from '../venue.ts'
@@ -39,10 +39,13 @@ interface Bounds {
   readonly after: V4Account & V4Range
 }
 
-/** The events of a pool in a block: changes of the price or fee growth, and changes of one position. */
+/**
+ * The events of a pool in a block: changes of the price or fee growth, and changes of one position. The place of a log is its index
+ * among all logs of the block: some nodes number those of each transaction anew.
+ */
 interface PoolBlock {
-  readonly growths: readonly { readonly logIndex: number; readonly price: PoolPrice | null }[]
-  readonly changes: readonly { readonly logIndex: number; readonly liquidity: bigint }[]
+  readonly growths: readonly { readonly place: number; readonly price: PoolPrice | null }[]
+  readonly changes: readonly { readonly place: number; readonly key: string; readonly liquidity: bigint }[]
 }
 
 /**
@@ -69,43 +72,44 @@ export async function v4ChangeAmounts(
     if (explains(decoded, bounds, log)) return decoded
     throw new NodeFault(`left out logs of the pool ${place.poolId} in block ${header.number}`)
   })
-  const change = block.changes.find(({ logIndex }) => logIndex === log.logIndex)
+  const change = block.changes.find(({ key }) => key === keyOfLog(log))
   if (change === undefined) return null
-  const { liquidity, logIndex } = change
+  const { liquidity, place: placeOfChange } = change
   if (liquidity === 0n) return feesAt(block, bounds, block.changes.indexOf(change))
-  const price = block.growths.findLast((one) => one.price !== null && one.logIndex < logIndex)?.price ?? bounds.before
+  const price = block.growths.findLast((one) => one.price !== null && one.place < placeOfChange)?.price ?? bounds.before
   const added = liquidity > 0n
   return amountsOf(added ? liquidity : -liquidity, place.ticks, price, added ? 'up' : 'down')
 }
 
 function decodePoolLogs(logs: readonly ChainLog[], { poolManager, poolId, owner, number }: V4Place): PoolBlock {
-  const ofPool = logs.filter(({ address, topics }) => isAddressEqual(address, poolManager) && topics[1] === poolId)
+  const ofPool = [...logs.entries()].filter(
+    ([, { address, topics }]) => isAddressEqual(address, poolManager) && topics[1] === poolId,
+  )
   return {
-    growths: ofPool.flatMap((log) => {
+    growths: ofPool.flatMap(([place, log]) => {
       if (!growthTopics.includes(log.topics[0] ?? '0x')) return []
       const { eventName, args } = decodeEventLog({
         abi: poolEvents,
         topics: log.topics as [Hex, ...Hex[]],
         data: log.data,
       })
-      const { logIndex } = log
-      return [{ logIndex, price: eventName === 'Donate' ? null : { sqrtPriceX96: args.sqrtPriceX96, tick: args.tick } }]
+      return [{ place, price: eventName === 'Donate' ? null : { sqrtPriceX96: args.sqrtPriceX96, tick: args.tick } }]
     }),
-    changes: ofPool.flatMap((log) => {
+    changes: ofPool.flatMap(([place, log]) => {
       const change = readModification(log, owner)
-      return change?.number === number ? [{ logIndex: log.logIndex, liquidity: change.liquidity }] : []
+      return change?.number === number ? [{ place, key: keyOfLog(log), liquidity: change.liquidity }] : []
     }),
   }
 }
 
 /** Returns whether logs explain how a block has changed the pool's price and the position's liquidity. */
-function explains({ growths, changes }: PoolBlock, { before, after }: Bounds, { logIndex }: ChainLog): boolean {
+function explains({ growths, changes }: PoolBlock, { before, after }: Bounds, log: ChainLog): boolean {
   const { sqrtPriceX96 } = growths.findLast(({ price }) => price !== null)?.price ?? before
   const added = changes.reduce((sum, { liquidity }) => sum + liquidity, 0n)
   return (
     sqrtPriceX96 === after.sqrtPriceX96 &&
     before.liquidity + added === after.liquidity &&
-    changes.some((change) => change.logIndex === logIndex)
+    changes.some(({ key }) => key === keyOfLog(log))
   )
 }
 
@@ -119,8 +123,8 @@ function feesAt({ growths, changes }: PoolBlock, { before, after }: Bounds, inde
   )
   /** Returns whether the fee growth is the same at two changes; -1 is the block's start. */
   const stays = (from: number, to: number): boolean => {
-    const [first, last] = [changes[from]?.logIndex ?? -1, changes[to]?.logIndex ?? Infinity]
-    const isMoved = growths.some(({ logIndex }) => logIndex > first && logIndex < last)
+    const [first, last] = [changes[from]?.place ?? -1, changes[to]?.place ?? Infinity]
+    const isMoved = growths.some(({ place }) => place > first && place < last)
     return !isMoved && liquidities.slice(from + 1, to + 1).every((liquidity) => liquidity > 0n)
   }
   const growthAt = (at: number): Amounts | null => {
