@@ -75,6 +75,20 @@ describeOnChain('a reader of two nodes, of which one grants calls too little gas
     expect(impatientRpc.nodes[1]?.restMilliseconds()).toBeGreaterThan(0)
   })
 
+  test('asks a single node again where a call fails once', async () => {
+    const [vault] = vaults as readonly [Operator]
+    const call = contractCall(totalSupply, vault.address, 'totalSupply', [])
+    intercept = (_, pass) => pass()
+    const { rpc, multicall } = await connectChain(optionsOf(jsonOf(proxy.url)), false)
+    const block = await rpc.ask((node) => node.block('latest'))
+    let failures = 0
+    intercept = (request, pass) =>
+      request.method === 'eth_call' && failures++ === 0 ? Promise.resolve(outOfGas) : pass()
+    expect(await new BlockState(rpc, multicall, block).read(call)).toBe(usdc(1_000))
+    intercept = lacksGasFor(call.data.slice(2))
+    expect(await new BlockState(rpc, multicall, block).read(call)).toBeNull()
+  })
+
   test('takes a failure and an empty answer of one node for none, in whichever order the nodes are queried', async () => {
     const [vault] = vaults as readonly [Operator]
     const call = contractCall(totalSupply, vault.address, 'totalSupply', [])

@@ -12,8 +12,8 @@ import type { Rpc } from './rpc.ts'
 /** The outcome of a call that reverts; null is the outcome where there is no contract. */
 const failed = Symbol('failed')
 
-/** Number of nodes that confirm that a call fails, where there are so many. */
-const maxRevertConfirmations = 2
+/** Number of answers that confirm that a call fails, of different nodes where there are several. */
+const revertConfirmations = 2
 
 /** The Multicall3 contract of a chain, which may not exist yet at the blocks that are read. */
 export class Multicall {
@@ -133,11 +133,10 @@ export class BlockState {
   }
 
   /**
-   * Makes one call. A failure counts once the next node confirms it, where there is another one: a node may grant less
-   * gas than others. Empty data means that there is no contract, but a node that is out of sync returns it too.
+   * Makes one call. A failure counts once the next node, or a single one itself, confirms it: a node may grant less gas than
+   * others, or at one time. Empty data means that there is no contract, but a node that is out of sync returns it too.
    */
   async #callAlone(call: ContractCall<unknown>): Promise<unknown> {
-    const revertConfirmations = Math.min(this.rpc.nodes.length, maxRevertConfirmations)
     const askInTurn = this.rpc.askInTurnAt(this.block)
     let [reverted, empty] = [0, 0]
     while (reverted < revertConfirmations && empty < emptyConfirmations) {
