@@ -139,7 +139,7 @@ describeOnChain('contracts that turn odd', () => {
       )
       expect(failed).toEqual(fails.map(() => null))
       expect(worked).not.toContain(null)
-      expect(proxy.takeCounts()['eth_call']).toBeLessThanOrEqual(1 + 2 * failing)
+      expect(proxy.takeCounts()['eth_call']).toBeLessThanOrEqual(1 + 3 * failing)
     }
     await Promise.all([proxy.close(), whole.close()])
   })
