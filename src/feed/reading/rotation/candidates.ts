@@ -59,8 +59,8 @@ export interface Unreadable extends Pick<RotationCandidate, 'path' | 'isGenerati
 }
 
 /**
- * Opens the files that may be earlier ones of a feed, the one that was begun last first. Where files are renamed meanwhile, as by a rotation, it
- * begins again: a file that has got another name would be left out.
+ * Opens the files that may be earlier ones of a feed, the one that was begun last first. Where files are renamed meanwhile, as by a
+ * rotation, it begins again: a file that has got another name would be left out.
  * @param open files that are none of them
  * @param unreadable receives those that cannot be opened, and the folder where it cannot be listed
  */
