@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
-import { readManifest } from './cli/manifest.ts'
+import { logRefusedOperations, readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { closeAtEnd, closeSeconds, exitAtEnd, withinSeconds } from './cli/commands/close.ts'
 import { ingestCommand } from './cli/commands/ingest.ts'
@@ -192,6 +192,9 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
     try {
       // Waits for facts because the banner contains the address of a vault.
       await Promise.race([withinSeconds(bannerSeconds, served.firstFacts), stopped])
+      if (worker === null) {
+        void logRefusedOperations(persistedOperations, config.queryLimits, { log, signal: stopping.signal })
+      }
       const banner = worker === null ? await startBanner(database, served.port, config, stopping.signal) : null
       if (banner !== null && !stopping.signal.aborted) print(banner)
       await stopped

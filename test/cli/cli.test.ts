@@ -253,6 +253,26 @@ describe('serve', () => {
     await stop(gateway)
   })
 
+  test('starts with a manifest of operations, and logs those that it refuses', async () => {
+    const { env } = await homes.create()
+    const manifest = path.join(folder, 'operations.json')
+    await writeFile(manifest, JSON.stringify({ known: '{ strategies { id } }', old: '{ strategies { ident } }' }))
+    const { gateway, base } = await listening([], {
+      DEMO: '0',
+      LOG_LEVEL: 'warn',
+      PERSISTED_OPERATIONS: manifest,
+      ...env,
+    })
+    const [line] = await gateway.says(/.*Clients will be refused an operation.*/)
+    expect(JSON.parse(line)).toMatchObject({ level: 'warn', operationId: 'old' })
+    const extensions = '{"persistedQuery":{"version":1,"sha256Hash":"known"}}'
+    expect(await json(`${base}/graphql?extensions=${encodeURIComponent(extensions)}`)).toMatchObject({
+      data: { strategies: [] },
+    })
+    expect(gateway.said().match(/Clients will be refused/g)).toHaveLength(1)
+    await stop(gateway)
+  })
+
   test('starts empty with DEMO=0, and without the explorer with EXPLORER=0', async () => {
     const { gateway, base } = await listening([], { DEMO: '0', EXPLORER: '0', ...(await homes.create()).env })
     expect(await json(`${base}/strategies`)).toEqual([])
