@@ -18,7 +18,7 @@ export interface FaultTimes {
   readonly unexplainedReportedAfter: number
   /** Time after that until a reader that does not follow the chain gives up: somebody waits for its result. */
   readonly givesUpAfter: number
-  /** Minimum time between two logs of the same text. */
+  /** Minimum time between two logs of the same problem, except of a wait that lasts. */
   readonly repeatedAfter: number
 }
 
@@ -45,10 +45,12 @@ interface NodeFailure {
   readonly fault: ExplainedFault
 }
 
-/** Watches the failures of all requests: logs them, each text at most once per interval, and reports lasting faults. */
+/** Watches the failures of all requests: logs them, each problem at most once per interval, and reports lasting faults. */
 export class FaultWatch {
-  readonly #waiting = new Set<FailingRequest>()
+  /** Requests that all nodes have failed, with the times of their first such rounds. */
+  readonly #waiting = new Map<FailingRequest, number>()
   readonly #logged = new Map<string, number>()
+  /** Whether the present wait is logged. */
   #isWaitLogged = false
   #problem: string | null = null
 
@@ -59,9 +61,12 @@ export class FaultWatch {
     return new FailingRequest(this)
   }
 
-  /** Logs that all nodes have failed. */
+  /** Logs that all nodes have failed; within the interval after another wait only where it lasts, since a node may flap. */
   waits(request: FailingRequest, failures: readonly NodeFailure[], pauseMilliseconds: number): void {
-    this.#waiting.add(request)
+    const now = performance.now()
+    const since = this.#waiting.get(request) ?? now
+    this.#waiting.set(request, since)
+    if (!this.#isWaitLogged && now - since >= this.options.times.reportedAfter) this.#logged.delete('waits')
     const reasons = failures.map(({ node, fault }) => ({ node: node.name, reason: fault.reason }))
     const facts = reasons.length === 1 ? { ...reasons[0], pauseMilliseconds } : { nodes: reasons, pauseMilliseconds }
     if (this.#isDue('waits')) {
@@ -71,10 +76,12 @@ export class FaultWatch {
     this.#update()
   }
 
-  /** Logs a fault that lasts. */
+  /** Logs a fault that lasts; within the interval after another time where it has ended in between. */
   lasts(failures: readonly NodeFailure[]): void {
-    const text = describeFailures(failures)
-    if (this.#isDue(text)) this.options.report('error', `The chain can't be read: ${text}`, {})
+    if (this.#isDue(problemsOfNodes(failures)) || !this.#isWaitLogged) {
+      this.options.report('error', `The chain can't be read: ${describeFailures(failures)}`, {})
+      this.#isWaitLogged = true
+    }
     // The lasting fault is logged instead of the waiting that it causes.
     this.#logged.set('waits', performance.now())
   }
@@ -88,30 +95,30 @@ export class FaultWatch {
     if (!this.#isWaitLogged) return
     this.options.report('info', 'The chain answers again', {})
     this.#isWaitLogged = false
-    this.#logged.delete('waits')
   }
 
   #warnOfUselessNodes(failures: readonly NodeFailure[]): void {
     for (const { node, fault } of failures) {
       if (fault.lasting?.isOfNode !== true) continue
-      const text = describeFailures([{ node, fault }])
-      if (this.#isDue(text)) this.options.report('warn', `Another node is used instead: ${text}`, {})
+      const failure = [{ node, fault }]
+      if (!this.#isDue(problemsOfNodes(failure))) continue
+      this.options.report('warn', `Another node is used instead: ${describeFailures(failure)}`, {})
     }
   }
 
   #update(): void {
-    const problem = [...this.#waiting].find((request) => request.problem !== null)?.problem ?? null
+    const problem = [...this.#waiting.keys()].find((request) => request.problem !== null)?.problem ?? null
     if (problem === this.#problem) return
     this.#problem = problem
     this.options.onLastingFault(problem)
   }
 
-  /** Returns whether a text is due to be logged, and records it as logged. */
-  #isDue(text: string): boolean {
+  /** Returns whether a problem is due to be logged, and records it as logged. */
+  #isDue(problem: string): boolean {
     const now = performance.now()
     for (const [old, at] of this.#logged) if (now - at >= this.options.times.repeatedAfter) this.#logged.delete(old)
-    if (this.#logged.has(text)) return false
-    this.#logged.set(text, now)
+    if (this.#logged.has(problem)) return false
+    this.#logged.set(problem, now)
     return true
   }
 }
@@ -192,6 +199,11 @@ function describeFailures(failures: readonly NodeFailure[]): string {
       return `the node ${node.name} ${known}`
     })
     .join('; ')
+}
+
+/** Identifies the problems of nodes. Their reasons differ from request to request where they contain its id. */
+function problemsOfNodes(failures: readonly NodeFailure[]): string {
+  return failures.map(({ node, fault }) => `${node.name} ${problemOf([fault.lasting])}`).join('; ')
 }
 
 function problemOf(faults: readonly (LastingFault | null)[]): string {
