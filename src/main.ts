@@ -2,24 +2,17 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
-import { logRefusedOperations, readManifest } from './cli/manifest.ts'
-import { startBanner } from './cli/start-banner.ts'
-import { closeAtEnd, closeSeconds, exitAtEnd, withinSeconds } from './cli/commands/close.ts'
+import { closeAtEnd, exitAtEnd } from './cli/commands/close.ts'
 import { ingestCommand } from './cli/commands/ingest.ts'
 import { hasSufficientMessage, isUsageError, sufficientMessage } from './cli/start-errors.ts'
 import { onStopSignal } from './cli/stop-signals.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
-import { sharedOutput } from './cli/shared-output.ts'
-import { serveByWorkers } from './cli/workers/primary.ts'
-import { type Gateway, serve, type ServeCommand } from './cli/commands/serve.ts'
 import { type Command, readCommand, usage } from './cli/commands/usage.ts'
 import { WorkerFailed } from './cli/workers/supervisor.ts'
-import { onStopMessage, serveAsWorker, workerMigrations, workerNumber } from './cli/workers/worker.ts'
 import { type Config, readConfig } from './config.ts'
 import { untilCancelled } from './database/cancellation.ts'
 import { ReadCancelled } from './database/errors.ts'
-import { openDatabase, openServedDatabase } from './database/open.ts'
-import { neededMigrations, needMigrations } from './database/prisma/migrations.ts'
+import { openDatabase } from './database/open.ts'
 import { readAddress } from './database/postgresql/server-address.ts'
 
 /**
@@ -38,12 +31,8 @@ const program = fileURLToPath(import.meta.url)
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
-/** Seconds that the start banner waits for the first facts of a feed. */
-const bannerSeconds = 2
-
 /** Aborted by the first signal to stop. */
 const stopping = new AbortController()
-const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()))
 onStopSignal(() => stopping.abort())
 
 // Ignores write errors of stderr (a full disk, a closed pipe): the process continues, and logs again when writes succeed.
@@ -162,54 +151,12 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
   }
 }
 
+/** Serves until the first signal to stop, and exits. Its code is loaded only here: without GraphQL the other commands start sooner. */
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
   gateway.isStarted = true
-  const worker = workerNumber()
-  if (worker !== null) {
-    onStopMessage(() => stopping.abort())
-    needMigrations(workerMigrations())
-  }
   setFlagsFromString(heapGrowth.serving)
-  const chain = command.chain === null ? null : await readChains(command.chain)
-  const persistedOperations = await readManifest(config.persistedOperations)
-  const output = config.workers > 1 ? sharedOutput(process.stderr) : process.stderr
-  const log = createLog({ level: config.logLevel, secrets, worker, output })
-  process.once('exit', () => log.flush())
-  // A worker that replaces another may find the migrations of a newer version, for which the primary has yet to be restarted.
-  const migrates = worker === null
-  const opening = openServedDatabase(config.database, (message) => log.warn(message), migrates)
-  const database = await untilCancelled(opening, stopping.signal)
-  const print = (message: string): void => console.log(message)
-  try {
-    const migrations = await neededMigrations()
-    const serveWithWorkers = (options: ServeCommand): Promise<Gateway> => serveByWorkers(options, program, migrations)
-    const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveWithWorkers : serve
-    const folderOf = (page: string): string => fileURLToPath(new URL(`./web/${page}`, import.meta.url))
-    const pageFolders = { graphiql: folderOf('graphiql'), explorer: config.explorer ? folderOf('explorer') : null }
-    const sources = { chain, persistedOperations, pageFolders, input: process.stdin }
-    const options = { ...command, ...sources, config, database, log, print, nowSeconds, signal: stopping.signal }
-    const served = await start(options)
-    try {
-      // Waits for facts because the banner contains the address of a vault.
-      await Promise.race([withinSeconds(bannerSeconds, served.firstFacts), stopped])
-      if (worker === null) {
-        void logRefusedOperations(persistedOperations, config.queryLimits, { log, signal: stopping.signal })
-      }
-      const banner = worker === null ? await startBanner(database, served.port, config, stopping.signal) : null
-      if (banner !== null && !stopping.signal.aborted) print(banner)
-      await stopped
-    } finally {
-      // Also closes after an error: an open port would serve a closed database.
-      await withinSeconds(config.stopSeconds + closeSeconds, served.close())
-    }
-  } finally {
-    await withinSeconds(closeSeconds, database.close())
-  }
-  if (stopping.signal.aborted) {
-    // Forces the exit, because work that did not finish in time may keep the process alive.
-    log.info('Stopped')
-    process.exit(0)
-  }
+  const { serveUntilStopped: serve } = await import('./cli/commands/serve-until-stopped.ts')
+  await serve({ ...command, config, program, readChains, secrets: () => secrets, stopping, nowSeconds })
 }
 
 /** Returns the texts that must be masked in output. */

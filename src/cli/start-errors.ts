@@ -4,9 +4,9 @@ import { DatabaseFull, DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable
 import { DataDirUnusable } from '../database/pglite/data-directory.ts'
 import { DataDirInUse } from '../database/pglite/data-directory-lock.ts'
 import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from '../feed/errors.ts'
-import { CannotListen } from '../http/server/server.ts'
+import { CannotListen } from '../http/server/cannot-listen.ts'
 import { BadUsage } from './commands/usage.ts'
-import { BadManifest } from './manifest.ts'
+import { BadManifest } from './persisted-operations/manifest.ts'
 import { WorkerFailed } from './workers/supervisor.ts'
 
 /** Returns whether an error is about the command line or the configuration. */

@@ -5,6 +5,7 @@ import { defaultHttpLimits, type HttpLimits } from '../../limits.ts'
 import { connectionLimits } from '../../limits/connections.ts'
 import type { UnparsedBytes } from '../middleware/unknown-method.ts'
 import { BoundedRequest } from './bounded-request.ts'
+import { CannotListen } from './cannot-listen.ts'
 import { type ConnectionOptions, OpenConnections } from './open-connections.ts'
 import { refusalOfBytes, refusalOfTunnel } from './unread-refusals.ts'
 
@@ -26,18 +27,6 @@ export interface HttpServer {
    * @returns number of running requests cut off
    */
   close(seconds: number): Promise<number>
-}
-
-/** The server cannot listen on its address. */
-export class CannotListen extends Error {
-  constructor(
-    readonly port: number,
-    reason: string,
-    remedy: string,
-  ) {
-    super(`The gateway can't listen on port ${port}: ${reason}. ${remedy}`)
-    this.name = 'CannotListen'
-  }
 }
 
 /** Node's server, whose requests are limited as they are read. */
