@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Header, type ChainLog, requireTimeOrder } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
 import { FinalBlockMissing } from './errors.ts'
-import { blockBelowFinal, breakExplainer, finalBlock } from './rpc/finality.ts'
+import type { FaultTimes, Report } from './rpc/fault-watch.ts'
+import { blockBelowFinal, breakExplainer, type FinalHeader, finalBlock } from './rpc/finality.ts'
 import { WrongFinals } from './rpc/newest/wrong-finals.ts'
 import type { LogSource } from './log-source.ts'
 import { tailBlocks } from './rpc/log-ranges.ts'
@@ -45,10 +46,12 @@ export async function* followChain(chain: FollowedNodes, options: FollowOptions)
   if (options.distrustsRanges) width.distrust()
   const wrongFinals = new WrongFinals({ report, once, times: rpc.faultTimes })
   let last = options.parent
+  const lowFinals = new LowFinals(report, rpc.faultTimes)
   for (;;) {
     const final = await finalBlock(rpc, config.finality)
     // A node of another, shorter chain would be waited for silently.
     if (final.number < last.number) await rpc.checkChain()
+    lowFinals.add(final, last.number)
     try {
       for await (const range of readUpTo(chain, logs, { parent: last, final: final.number, until, width })) {
         yield range
@@ -65,6 +68,30 @@ export async function* followChain(chain: FollowedNodes, options: FollowOptions)
     if (once && (until === Infinity || last.number + 1 >= until)) return
     await options.onHead?.(last)
     await wait(config.pollSeconds * 1_000, undefined, { signal })
+  }
+}
+
+/** Logs once that the newest final block stays below one that was read, until it has passed it again. */
+class LowFinals {
+  #since: number | null = null
+  #isLogged = false
+
+  constructor(
+    readonly report: Report,
+    readonly times: FaultTimes,
+  ) {}
+
+  add({ node, number: final }: FinalHeader, read: number): void {
+    if (final >= read) {
+      this.#since = null
+      this.#isLogged = false
+      return
+    }
+    const now = performance.now()
+    this.#since ??= now
+    if (this.#isLogged || now - this.#since < this.times.unexplainedReportedAfter) return
+    this.report('error', 'The newest final block stays below one that was read', { node, final, read })
+    this.#isLogged = true
   }
 }
 
