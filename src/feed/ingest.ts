@@ -9,7 +9,7 @@ import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
-import { CommitsLost, knownPosition } from './position/expected-state.ts'
+import { CommitsLost, isUncovered, knownPosition } from './position/expected-state.ts'
 import { readVerifiedVaults } from './position/verified-vaults.ts'
 import { checkHourly, requireApplied } from './position/verified-position.ts'
 import { createReadUntilRecorder } from './read-until.ts'
@@ -101,7 +101,8 @@ async function ingestSource(options: IngestOptions, run: Run): Promise<Run | nul
   if (source == null) return null
   if (source.isReadAgain !== true) options.onNextFile?.()
   // The next file continues the feed, so lost commits of the previous file are detected, too.
-  return { ...run, ...beginningOf(source), countedUpTo: 0, isFirstFile: false, expected: run.expected }
+  const { expected, hasAppliedUncovered } = run
+  return { ...run, ...beginningOf(source), countedUpTo: 0, isFirstFile: false, expected, hasAppliedUncovered }
 }
 
 /** Applies the segments of a source, one after the other: those with parts in a round, and the others batch by batch. */
@@ -154,6 +155,7 @@ async function withCheckpoint<Result>({ onBatch }: IngestOptions, run: Run, appl
   const { summary, checkpoints } = run
   try {
     const result = await apply
+    if (isUncovered(run.expected)) run.hasAppliedUncovered = true
     checkpoints.add(run.expected.lastPosition, { line: run.lastLine, summary })
     return result
   } finally {

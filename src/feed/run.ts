@@ -7,7 +7,7 @@ import {
 } from '../database/write/feed.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { UnrepeatableFeed } from './errors.ts'
-import { type ExpectedState, isUncovered } from './position/expected-state.ts'
+import type { ExpectedState } from './position/expected-state.ts'
 import type { ParsedLine, LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import type { ReopenFrom } from './reading/file-position.ts'
@@ -24,6 +24,11 @@ export interface Run {
   /** Whether the source is the one that the run started with. */
   readonly isFirstFile: boolean
   expected: ExpectedState
+  /**
+   * Whether it has applied facts that its position did not cover then. A failover may lose them and leave a position beyond them, which
+   * another run has stored, also where a later position of this run covers them.
+   */
+  hasAppliedUncovered: boolean
   /** Number of the last line of the source that this run applied, skipped or set aside, and its end in bytes of the decompressed feed. */
   lastLine: number
   lastByte: number
@@ -43,6 +48,7 @@ export function beginningOf(source: Source): Omit<Run, 'summary' | 'checkpoints'
   return {
     source,
     expected: { startsAfter, lastPosition: startsAfter, version: null },
+    hasAppliedUncovered: false,
     lastLine: start.line,
     lastByte: start.byte ?? 0,
     newestRead: new Map(),
@@ -102,7 +108,10 @@ export async function reopenRun(
  * Returns from where a source is read again after a failover: from the stored position, unless facts of this run may be lost that are
  * before it.
  */
-function reopenFrom({ source, expected, lastLine }: Run, stored: LockedPosition | null): ReopenFrom {
+function reopenFrom(
+  { source, expected, hasAppliedUncovered, lastLine }: Run,
+  stored: LockedPosition | null,
+): ReopenFrom {
   // A run that knows no facts yet has none to lose. Without a position everything is read.
   if (expected.version === null || stored === null) return 'stored position'
   // It has tried lines again there that were set aside, without moving the position.
@@ -111,7 +120,7 @@ function reopenFrom({ source, expected, lastLine }: Run, stored: LockedPosition 
   const isUnmoved = isSamePosition(stored, expected.lastPosition ?? null)
   // Another run may have moved it past the lines of this one.
   const isOfOtherRun = stored.line > lastLine
-  return isInHandledPrefix || isUncovered(expected) || isUnmoved || isOfOtherRun ? 'beginning' : 'stored position'
+  return isInHandledPrefix || hasAppliedUncovered || isUnmoved || isOfOtherRun ? 'beginning' : 'stored position'
 }
 
 /** Returns a position with the time at which its feed was last read to its end, as far as the clock confirms it. */

@@ -140,6 +140,37 @@ test.each([
   },
 )
 
+/** After three batches the last lines are known; after four the run itself has moved the position. */
+test.each([3, 4])('a fact is not lost before the position of another run, after %i batches', async (batchesBefore) => {
+  const feed = path.join(folder, `beyond-${batchesBefore}.ndjson`)
+  const rejects = rejectsFile(`${feed}.rejects`)
+  // Positions in the first 1,024 bytes are not known to be further on than others.
+  const long = { ...strategy('one'), description: 'x'.repeat(1_024) }
+  const lines = [long, ...valid.slice(1, 3), ...['three', 'four', 'five', 'six'].map((id) => strategy(id))]
+  const real = await emptyDatabase()
+  const applyByOthers = async (handled: number): Promise<void> => {
+    await ingest({ database: real, source: { ...feedOf(lines.slice(0, handled)), name: feed }, rejects })
+    if (handled > 1) await ingest({ database: real, source: feedOf(valid.slice(3)) })
+  }
+  await writeFile(feed, feedText(lines))
+  await applyByOthers(1)
+  const ends = [3, 4, 5, 6].map((end) => feedText(lines.slice(0, end)).length)
+  const source = await cutAt(feed, ends, await readFeedPosition(real.prisma, feed))
+  await applyByOthers(5)
+  const { database, beforeNext } = withTransactionHook(real)
+  const fallBack = async (): Promise<void> => {
+    expect(await real.prisma.vault.count()).toBe(2)
+    await empty(real)
+    await applyByOthers(4)
+  }
+  const reopened: (number | undefined)[] = []
+  let batches = 0
+  const onBatch = (): void => void (++batches === batchesBefore && beforeNext(fallBack))
+  await ingest({ database, source, rejects, onBatch, onReopen: (stored) => void reopened.push(stored?.line) })
+  expect(reopened).toEqual([4])
+  expect(await real.prisma.vault.count()).toBe(2)
+})
+
 test('the end of a source is recorded, though its last lines before the position were tried again', async () => {
   const feed = path.join(folder, 'end.ndjson')
   const rejects = rejectsFile(`${feed}.rejects`)

@@ -92,6 +92,7 @@ async function applyInTransaction(
   const newestTs = newestFactTime(batch, outcomes, ['applied'])
   const { logged } = await saveContendedRows(transaction, projection, figures, { nonce, newestTs })
   const hasKnown = outcomes.some(({ status }) => status === 'skipped')
+  // After known facts the run has seen the stored position, though facts before them may be uncovered: `Run.hasAppliedUncovered`.
   const isCovered = !hasApplied && (hasKnown || !isUncovered(expected))
   // Read after the facts that the lines were compared with, so that its history contains them.
   const head = logged === null && hasKnown ? await readLogHead(transaction) : null
