@@ -113,7 +113,7 @@ async function readAndApply(options: IngestOptions, run: Run): Promise<void> {
     if (signal?.aborted === true) return
     const { lines, parts } = segment
     const ofRound =
-      parts === null || isHandled(run, lines)
+      parts === null || beginsInHandledPrefix(run, lines)
         ? []
         : await withCheckpoint(options, run, applySegmentByWriters(options, run, lines, parts))
     // A failed round is applied again: what its writers have committed is known by now, and counted by its outcomes there.
@@ -121,8 +121,8 @@ async function readAndApply(options: IngestOptions, run: Run): Promise<void> {
   }
 }
 
-/** Returns whether lines are compared with those that earlier runs have handled of their vaults, also beyond a round. */
-function isHandled({ source: { handledPrefix } }: Run, [first]: readonly Line[]): boolean {
+/** Returns whether lines begin in the handled prefix. Writers know no facts of earlier rounds, which those lines are compared with. */
+function beginsInHandledPrefix({ source: { handledPrefix } }: Run, [first]: readonly Line[]): boolean {
   if (handledPrefix === undefined || handledPrefix.coversFile || first === undefined) return false
   return first.endByte <= handledPrefix.bytes
 }
