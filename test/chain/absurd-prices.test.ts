@@ -139,6 +139,26 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
     expect(events.at(-1)).toMatchObject({ type: 'deposit', amountUsd: '7', valueBeforeUsd: values.get(bought) })
   })
 
+  test('delays marks where the vault has bought it, and others have sold so much that it is 0 with 18 decimals', async () => {
+    const swap = protocol.swapData(vault.address, protocol.usdc, token, usdc(100))
+    await chain.block(vault.run([protocol.router, swap]))
+    const bought = await now()
+    await chain.block(protocol.swap(token, protocol.usdc, weth(5_000)))
+    const absurd = await now()
+    await chain.block(buyAll())
+    await chain.block(sellSome())
+    const usual = await now()
+    await chain.mine(6)
+    const { values, errors, warnings } = await read()
+    expect(errors).toEqual([])
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Marks wait for a price: THIN has no price at block \d+: it is 0 with 18 dec/),
+    ])
+    expect(values.has(bought)).toBe(true)
+    expect(values.has(absurd)).toBe(false)
+    expect(Number(values.get(usual))).toBeGreaterThan(900)
+  })
+
   test('is not searched for at earlier blocks where a vault logs a greater amount than the total supply', async () => {
     await chain.mine(40)
     vault = await openVault(chain, protocol, token)

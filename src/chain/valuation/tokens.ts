@@ -147,8 +147,8 @@ async function findProblems(
 }
 
 /**
- * Reads the prices of tokens at a block. Missing and refused prices are left out; a price with more digits than a fact
- * can have counts as refused.
+ * Reads the prices of tokens at a block. Missing and refused prices are left out; a price that a fact cannot have, or that is 0
+ * with the decimals of a fact, counts as refused.
  */
 export async function readPrices(moment: Moment, tokens: Tokens): Promise<TokenPrices> {
   const prices = new TokenPrices(moment.state.block.number)
@@ -160,6 +160,7 @@ export async function readPrices(moment: Moment, tokens: Tokens): Promise<TokenP
     const isDecimal = price instanceof Decimal
     if (isDecimal && price.exceeds(integerDigits))
       prices.refusals.set(symbol, `it has more than ${integerDigits} digits`)
+    else if (isDecimal && price.isZero()) prices.refusals.set(symbol, `it is 0 with ${priceBounds.decimals} decimals`)
     else if (isDecimal) prices.set(symbol, price)
     else if ('refusal' in price) prices.refusals.set(symbol, price.refusal)
     else prices.absences.set(symbol, price.absence)
