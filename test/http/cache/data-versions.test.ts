@@ -182,7 +182,7 @@ test('versions never decrease on a connection, also for pipelined requests', asy
   await expect.poll(() => server.running()).toBe(2)
   commit('2.6')
   read()
-  const [came] = await receives(/data-version[\s\S]*data-version: \S+/)
+  const [came] = await receives(/data-version: [\s\S]*data-version: \S+\r\n/)
   expect(Array.from(came.matchAll(/data-version: (\S+)/g), ([, version]) => version)).toEqual(['2.6', '2.6'])
   socket.destroy()
 })
