@@ -18,7 +18,7 @@ import {
 import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChangeDetector } from './in-place-changes.ts'
 import { closeAll, isGzipFile, openFeed, openIfThere } from './open-file.ts'
-import { hasLateLines, isUnread, openEarlier, openUnread } from './rotation/earlier-file.ts'
+import { hasLateLines, openEarlier, openUnread, withLateLinesAgain } from './rotation/earlier-file.ts'
 import { beginningOfFile, canContinueIn } from './rotation/file-beginning.ts'
 import { fileVersion, pathOf, readName, withReadName } from './rotation/file-identity.ts'
 import { type FollowedFile, type FollowedPath, firstFile, followPath } from './rotation/followed-file.ts'
@@ -173,10 +173,8 @@ async function openForPosition(
   readFrom: ReopenFrom,
 ): Promise<ByteSource> {
   const { name, handle, earlier, detours, signal, watcher } = left
-  const file = { ...left, readUntil: position?.readUntil ?? 0, finished: new Set<string>() }
+  const file = { ...left, successors, readUntil: position?.readUntil ?? 0, finished: new Set<string>() }
   detours.forgetHandled()
-  const undoDetours = async (mayBeLost = false) =>
-    earlier && (mayBeLost || (await isUnread(file, earlier.handle))) ? detours.undo(handle, earlier) : null
   const from = await startOf(handle, position, signal)
   if (from.containsApplied && position !== null) {
     const older = await rotatedSource(file, position, [handle], fromOldestExtending(file, position), successors)
@@ -185,9 +183,8 @@ async function openForPosition(
       return older
     }
     if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal))) {
-      const before = await undoDetours(readFrom === 'beginning')
       const start = readFrom === 'beginning' ? await atBeginningAgain(handle, position) : from
-      return followed({ ...file, ...before, successors }, start)
+      return followed(await withLateLinesAgain(file, readFrom === 'beginning'), start)
     }
   }
   const open = [...(earlier ? [earlier.handle] : []), handle, ...successors]
@@ -200,18 +197,21 @@ async function openForPosition(
     const isRemoved = (await Promise.all(open.map((one) => pathOf(name, one)))).includes(null)
     const later = isRemoved ? open : current === null ? [] : [current]
     const rotated = await rotatedSource(file, position, later, fromNewestContaining(file, position))
-    // Another run may be ahead in the file at the path, which follows this one.
-    const isAtPath = rotated === null && (await containsPosition(current, position, signal))
-    if (rotated === null || isRemoved) await current?.close()
-    if (rotated !== null || (!isAtPath && (earlier ?? file).beginning.isKnown)) {
-      if (rotated === null || !isRemoved) await closeAll(open)
-      if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)
+    if (rotated !== null) {
+      await (isRemoved ? current?.close() : closeAll(open))
       return rotated
+    }
+    // Another run may be ahead in the file at the path, which follows this one.
+    const isAtPath = await containsPosition(current, position, signal)
+    await current?.close()
+    if (!isAtPath && (earlier ?? file).beginning.isKnown) {
+      await closeAll(open)
+      throw UnrepeatableFeed.ofRemovedFile(name, position)
     }
     if (position !== null && !isAtPath) watcher?.onOtherFile(position)
   }
   if (earlier === null || !(isOfEarlier || position === null))
-    return followed({ ...file, ...(await undoDetours()), successors }, from)
+    return followed(await withLateLinesAgain(file, false), from)
   const unread = await openUnread(file, open)
   // The file before the newest one is watched for late lines: it is the last to be read.
   const older = unread.length > 0 ? [...unread, earlier.handle] : []

@@ -31,9 +31,15 @@ export async function openEarlier(
   return { handle, beginning: unknownBeginning, bytesRead: wasRead ? wholeFile : 0 }
 }
 
-/** Tells whether a file was written to since its feed was read to its end last, so that it may have lines that are not applied. */
-export async function isUnread(followedPath: Pick<FollowedPath, 'readUntil'>, file: FileHandle): Promise<boolean> {
-  return (await file.stat({ bigint: true })).mtimeNs >= (readUntilNs(followedPath) ?? 0n)
+/**
+ * Returns a file after a failover, with the lines late again that came to the file before it, where they may be lost.
+ * @param areLost whether they are read again in any case; else where that file was written to since the feed was read to its end last
+ */
+export async function withLateLinesAgain(file: FollowedFile, areLost: boolean): Promise<FollowedFile> {
+  const { earlier, handle, detours } = file
+  if (earlier === null) return file
+  const isUnread = (await earlier.handle.stat({ bigint: true })).mtimeNs >= (readUntilNs(file) ?? 0n)
+  return areLost || isUnread ? { ...file, ...detours.undo(handle, earlier) } : file
 }
 
 /**
