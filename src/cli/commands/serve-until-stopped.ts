@@ -67,7 +67,12 @@ export async function serveUntilStopped(options: ServeUntilStopped): Promise<voi
     try {
       // Waits for facts because the banner contains the address of a vault.
       await Promise.race([withinSeconds(bannerSeconds, served.firstFacts), stopped])
-      if (worker === null) void logRefusedOperations(persistedOperations, config.queryLimits, { log, signal })
+      if (worker === null) {
+        // Beside the requests: an error of it must not end the process.
+        logRefusedOperations(persistedOperations, config.queryLimits, { log, signal }).catch((err: unknown) =>
+          log.error('The operations of PERSISTED_OPERATIONS were not checked', { err }),
+        )
+      }
       const banner = worker === null ? await startBanner(database, served.port, config, signal) : null
       if (banner !== null && !signal.aborted) print(banner)
       await stopped
